@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <span>
+
+#include "core/graph/graph.h"
+#include "core/python/ref.h"
+
+namespace breakline::torch {
+
+/// Loads the interface from an imported torch module; false (no error set) when torch is not importable or too old.
+/// Called once by engine after `import torch`; cheap when repeated.
+bool initialize();
+/// True after a successful initialize().
+bool available();
+
+/// An AtenTensorHandle of the stable C interface (a `Tensor*`); valid as long as the Python tensor lives.
+using Handle = void*;
+
+/// isinstance(object, torch.Tensor); false without torch. No side effects.
+bool is_tensor(PyObject* object);
+/// Exactly torch.Tensor or torch.nn.Parameter (no subclass with __torch_function__).
+bool is_plain_tensor(PyObject* object);
+Handle handle_of(PyObject* tensor);
+
+/// Raw metadata, no allocation; pointers stay valid while the tensor's metadata does. ~10 ns.
+struct RawMeta {
+  const int64_t* sizes;
+  const int64_t* strides;
+  int64_t rank;
+  int64_t storage_offset;
+  graph::DType dtype;
+  graph::DeviceKind device;
+  uint64_t key_set;    ///< dispatch-key bits, 0 if unknown
+  bool requires_grad;
+  bool is_leaf;
+};
+RawMeta raw_meta(PyObject* tensor);
+/// Same as an owning value.
+graph::TensorMeta meta_of(PyObject* tensor);
+void* data_ptr(PyObject* tensor);
+/// Identity of the storage (address of its data start) and its byte size, for overlap guards.
+struct StorageExtent { const void* begin; size_t bytes; };
+StorageExtent storage_of(PyObject* tensor);
+/// tensor._version
+int64_t version_of(PyObject* tensor);
+/// Marks an in-place write done by own kernels (torch._C._autograd / _bump_version). Returns false when impossible.
+bool bump_version(PyObject* tensor);
+
+/// New uninitialised CPU tensor as a Python object (new reference; null + error on failure).
+PyObject* new_empty(std::span<const int64_t> sizes, std::span<const int64_t> strides, graph::DType dtype);
+
+/// torch.float32 … as a borrowed object; null for kOther.
+PyObject* dtype_object(graph::DType dtype);
+/// The DType of a torch.dtype object; kOther when unknown.
+graph::DType dtype_of(PyObject* dtype_object);
+bool is_dtype(PyObject* object);
+bool is_device(PyObject* object);
+/// torch.Size / torch.layout / torch.memory_format / torch.dtype / torch.device instances: immutable constants.
+bool is_torch_constant(PyObject* object);
+
+/// A meta-device twin of `meta` (new reference), made once per distinct metadata (cached).
+PyObject* meta_twin(const graph::TensorMeta& meta);
+
+}  // namespace breakline::torch
