@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/measure/random.h"
+
+namespace breakline::measure {
+namespace {
+
+// Scale of the normal distribution's inter-quartile range, to turn an IQR into a standard deviation.
+constexpr double kIqrPerSigma = 1.349;
+
+// The median of a scratch buffer, which it reorders.
+double median_in_place(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2) return *middle;
+  const double below = *std::max_element(values.begin(), middle);
+  return (below + *middle) / 2;
+}
+
+double ratio_of(double baseline, double arm) {
+  return arm > 0 ? baseline / arm : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+double quantile_sorted(std::span<const double> sorted, double p) {
+  if (sorted.empty()) return 0;
+  const double position = std::clamp(p, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  const auto index = static_cast<std::size_t>(position);
+  if (index + 1 >= sorted.size()) return sorted.back();
+  const double fraction = position - static_cast<double>(index);
+  return sorted[index] + fraction * (sorted[index + 1] - sorted[index]);
+}
+
+double median(std::span<const double> samples) {
+  std::vector<double> copy(samples.begin(), samples.end());
+  return median_in_place(copy);
+}
+
+Summary summarise(std::span<const double> samples) {
+  Summary summary;
+  if (samples.empty()) return summary;
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  summary.count = sorted.size();
+  summary.median = quantile_sorted(sorted, 0.5);
+  summary.q1 = quantile_sorted(sorted, 0.25);
+  summary.q3 = quantile_sorted(sorted, 0.75);
+  summary.minimum = sorted.front();
+  summary.maximum = sorted.back();
+  return summary;
+}
+
+Interval bootstrap_ratio(std::span<const double> baseline, std::span<const double> arm,
+                         const BootstrapOptions& options) {
+  if (baseline.size() < 2 || arm.size() < 2) return {};
+  const double arm_median = median(arm);
+  if (arm_median <= 0) return {1, 0, std::numeric_limits<double>::infinity()};
+
+  Interval interval;
+  interval.value = median(baseline) / arm_median;
+  const bool paired = baseline.size() == arm.size();
+  Random random(options.seed);
+  std::vector<double> ratios, base_pick(baseline.size()), arm_pick(arm.size());
+  ratios.reserve(static_cast<std::size_t>(std::max(options.resamples, 1)));
+  for (int i = 0; i < std::max(options.resamples, 1); ++i) {
+    for (std::size_t j = 0; j < baseline.size(); ++j) {
+      const std::size_t pick = random.below(baseline.size());
+      base_pick[j] = baseline[pick];
+      if (paired) arm_pick[j] = arm[pick];
+    }
+    if (!paired)
+      for (double& value : arm_pick) value = arm[random.below(arm.size())];
+    ratios.push_back(ratio_of(median_in_place(base_pick), median_in_place(arm_pick)));
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const double tail = (1 - options.confidence) / 2;
+  interval.low = std::min(quantile_sorted(ratios, tail), interval.value);
+  interval.high = std::max(quantile_sorted(ratios, 1 - tail), interval.value);
+  return interval;
+}
+
+std::size_t detect_warmup(std::span<const double> samples, const WarmupOptions& options) {
+  const std::size_t window = std::max<std::size_t>(options.window, 1);
+  if (samples.size() < 4 * window) return 0;
+  const Summary steady = summarise(samples.subspan(samples.size() / 2));
+  const double allowed =
+      std::max(options.tolerance * steady.median, options.spread_factor * steady.iqr() / kIqrPerSigma);
+  const auto longest = static_cast<std::size_t>(options.longest_share * static_cast<double>(samples.size()));
+  for (std::size_t start = 0; start < longest; ++start) {
+    // A window is steady when its middle is, and its first sample is not itself an outlier of the warm-up.
+    const bool middle = median(samples.subspan(start, window)) <= steady.median + allowed;
+    const bool first = samples[start] <= steady.q3 + 3 * std::max(steady.iqr(), allowed);
+    if (middle && first) return start;
+  }
+  return longest;
+}
+
+Verdict judge(const Interval& ratio, const Interval& noise, const VerdictOptions& options) {
+  double margin = std::max(std::log1p(options.minimum_effect), std::abs(std::log(noise.value)));
+  if (!noise.contains(1))
+    margin = std::max({margin, std::abs(std::log(noise.low)), std::abs(std::log(noise.high))});
+  if (std::log(ratio.low) > margin) return Verdict::Faster;
+  if (std::log(ratio.high) < -margin) return Verdict::Slower;
+  return Verdict::CannotTell;
+}
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Faster:
+      return "faster";
+    case Verdict::Slower:
+      return "slower";
+    case Verdict::CannotTell:
+      return "cannot tell";
+  }
+  return "cannot tell";
+}
+
+}  // namespace breakline::measure
