@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Cuts a graph into fused kernels and extern nodes and puts them in an order that gives the graph's result.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/kernel_ir.h"
+
+namespace breakline::schedule {
+
+struct Options {
+  /// Groups of fewer nodes stay extern. 1 makes a kernel of every node that can be one (needed by a device of
+  /// its own).
+  int min_nodes = 2;
+  /// False: one kernel per node (eager on a device).
+  bool fuse = true;
+  /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.
+  unsigned unsupported_types = 0;
+  /// Largest number of buffers of one kernel.
+  int max_buffers = 24;
+  int max_insts = 400;
+};
+
+/// One step of a plan.
+struct Step {
+  int kernel = -1;                   ///< index into Schedule::kernels, or -1
+  int node = -1;                     ///< extern node, or -1
+  std::vector<graph::ValueId> dies;  ///< values nobody needs after this step (no graph inputs or outputs)
+};
+
+/// Where a value lives, as the schedule needs it.
+enum class Storage : uint8_t {
+  kNone,     ///< register only, or never made
+  kInput,    ///< given by the caller
+  kTensor,   ///< must be a real tensor: a graph output, or made or read by an extern node
+  kScratch,  ///< made and read by kernels only: raw memory will do
+};
+
+struct Schedule {
+  std::vector<Kernel> kernels;
+  std::vector<Step> order;
+  std::vector<int> kernel_of;           ///< per node: its kernel or -1
+  std::vector<std::string> extern_why;  ///< per node: why it stays extern, "" if it is in a kernel
+  std::vector<Storage> storage;         ///< per value
+};
+
+/// Never fails: what can't be fused is extern. Precondition: values whose memory may overlap have one storage
+/// id.
+///
+/// A group is a set of pointwise nodes over one iteration shape. Nodes are ordered by data, by memory (a node
+/// that writes a storage id comes after all earlier and before all later ones that touch it), by the random
+/// stream, and around changes of ambient state; a node joins a group only if no path leaves the group and
+/// comes back.
+Schedule build_schedule(const graph::Graph& graph, const Options& options = {});
+
+/// Stable text: steps, kernels, reasons.
+std::string print(const Schedule& schedule, const graph::Graph& graph);
+
+}  // namespace breakline::schedule
