@@ -13,13 +13,14 @@ namespace breakline::diagnose {
 
 /// One row of the table. All views and vectors live as long as the process.
 struct Reason {
-  std::string id;           ///< kebab-case; the same word in tracer, reports and the window
-  std::string gb_id;        ///< "GB0025": the kind's id in PyTorch's registry; empty where PyTorch has no such kind
-  std::string group;        ///< "user", "data", "call", "iteration", "context", "object", "torch", "autograd", "limit"
-  std::string label;        ///< two to four words for a list, e.g. "branch on tensor data"
-  std::string label_zh;     ///< the same in Simplified Chinese
-  std::string type;         ///< the headline, PyTorch's own words where the kind is the same
-  std::string explanation;  ///< template
+  std::string id;     ///< kebab-case; the same word in tracer, reports and the window
+  std::string gb_id;  ///< "GB0025": the kind's id in PyTorch's registry; empty where PyTorch has no such kind
+  std::string
+      group;  ///< "user", "data", "call", "iteration", "context", "object", "torch", "autograd", "limit"
+  std::string label;               ///< two to four words for a list, e.g. "branch on tensor data"
+  std::string label_zh;            ///< the same in Simplified Chinese
+  std::string type;                ///< the headline, PyTorch's own words where the kind is the same
+  std::string explanation;         ///< template
   std::vector<std::string> hints;  ///< templates
   std::string context;             ///< template of the developer debug context
   std::string knowledge;           ///< id of the record in resources/knowledge
@@ -46,8 +47,8 @@ const Reason* find_reason_by_type(std::string_view type);
 /// All rows in the order of the file.
 std::span<const Reason> all_reasons();
 
-/// Fills `{name}` and `{name|default}` in a template: the argument's value, else the default, else an ellipsis.
-/// Braces that do not enclose a name stay as they are.
+/// Fills `{name}` and `{name|default}` in a template: the argument's value, else the default, else an
+/// ellipsis. Braces that do not enclose a name stay as they are.
 std::string fill_template(std::string_view text, std::span<const Argument> arguments);
 
 /// Type, explanation, hints, context and url of a break.
@@ -57,8 +58,8 @@ Rendered render(const Reason& reason, std::initializer_list<Argument> arguments)
 /// What stands in a compile error besides the reason.
 struct MessageParts {
   std::string_view higher_order_op;  ///< name, only when the break is inside one's body
-  /// Frames outermost first, as `traceback.format_list` joins them: two spaces of indent before "File". Empty: no
-  /// "from user code" part.
+  /// Frames outermost first, as `traceback.format_list` joins them: two spaces of indent before "File".
+  /// Empty: no "from user code" part.
   std::string_view user_stack;
   bool verbose = false;  ///< true leaves out the last line, which tells how to get more detail
 };
