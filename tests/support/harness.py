@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Shared by the Python-driven tests: programs in forked children, strict equality, a plain closing count."""
+
+import math
+import os
+import pickle
+import random
+import sys
+import traceback
+
+
+def run_child(work, timeout=120):
+    """Calls work() in a forked child and returns what it returned, or {"crash": text}. The child's output is dropped."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read_end)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        try:
+            data = pickle.dumps(work())
+        except BaseException:  # the child must always answer
+            data = pickle.dumps({"crash": traceback.format_exc()[-3000:]})
+        with os.fdopen(write_end, "wb") as out:
+            out.write(data)
+        os._exit(0)
+    os.close(write_end)
+    import select
+
+    chunks = []
+    with os.fdopen(read_end, "rb") as src:
+        while True:
+            ready, _, _ = select.select([src], [], [], timeout)
+            if not ready:
+                os.kill(pid, 9)
+                os.waitpid(pid, 0)
+                return {"crash": f"no answer within {timeout} s"}
+            part = os.read(src.fileno(), 1 << 16)
+            if not part:
+                break
+            chunks.append(part)
+    _, status = os.waitpid(pid, 0)
+    if not chunks:
+        return {"crash": f"the child died with status {status}"}
+    return pickle.loads(b"".join(chunks))
+
+
+def seed_all(n=0):
+    import torch
+
+    torch.manual_seed(n)
+    random.seed(n)
+
+
+def bits_equal(a, b):
+    """Bit for bit: same types, structure, dtypes, strides and values; NaN equals NaN, -0.0 differs from 0.0."""
+    import torch
+
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        if type(a) is not type(b) or a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        if a.layout == torch.strided and a.stride() != b.stride():
+            return False
+        if a.requires_grad != b.requires_grad:
+            return False
+        if a.layout != torch.strided:
+            a, b = a.to_dense(), b.to_dense()
+        x, y = a.detach().contiguous(), b.detach().contiguous()
+        if x.dtype.is_floating_point or x.dtype.is_complex:
+            if torch.equal(x, y) and torch.equal(torch.signbit(torch.view_as_real(x) if x.is_complex() else x),
+                                                 torch.signbit(torch.view_as_real(y) if y.is_complex() else y)):
+                return True
+            same = (x == y) | (x.isnan() & y.isnan())
+            if not bool(same.all()):
+                return False
+            if x.is_complex():
+                return True
+            return bool(((torch.signbit(x) == torch.signbit(y)) | x.isnan()).all())
+        return torch.equal(x, y)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(bits_equal(x, y) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(bits_equal(a[k], b[k]) for k in a)
+    if isinstance(a, BaseException):
+        return str(a) == str(b)
+    try:
+        if a == b:
+            return True
+    except Exception:
+        pass
+    return type(a).__eq__ is object.__eq__ and vars_equal(a, b)
+
+
+def vars_equal(a, b):
+    return bits_equal(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
+
+
+class Tally:
+    """Collects named outcomes and ends the program with the counts."""
+
+    def __init__(self, title):
+        self.title, self.passed, self.failed = title, 0, []
+
+    def check(self, name, ok, note=""):
+        if ok:
+            self.passed += 1
+        else:
+            self.failed.append(name)
+            print(f"FAIL {name}: {note}", flush=True)
+        return ok
+
+    def finish(self):
+        print(f"{self.title}: {self.passed} passed, {len(self.failed)} failed")
+        if self.failed:
+            print("failed:", " ".join(self.failed))
+        sys.exit(1 if self.failed else 0)
