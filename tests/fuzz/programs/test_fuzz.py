@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Differential fuzzing: random programs, eager against Breakline.
+
+Compared after every call, bit for bit under the replay plan: result, printed text, LOG and G, exception (type, text, context chain,
+traceback function, line and columns), the arguments afterwards, and which tensors share memory.
+
+  test_fuzz.py [--programs N] [--first SEED] [--leg replay|executor|cpu] [--force-every K] [--fault NAME] [--show SEED] [--reduce SEED]
+
+--fault plants a known defect and expects differences. Ends with coverage and asserts it.
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import os
+import sys
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
+
+import generator  # noqa: E402
+from harness import bits_equal, run_child, seed_all  # noqa: E402
+
+CALLS = 4
+
+
+class PlainRegion(contextlib.ContextDecorator):
+    """Eager stand-in of error_on_graph_break; its own frames are left out of tracebacks by file."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def _recreate_cm(self):
+        return self
+
+    def __call__(self, fn):
+        def inner(*args, **kwargs):
+            return fn(*args, **kwargs)
+
+        return inner
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        return None
+
+
+def error_facts(e, path):
+    """Type, text and user-file traceback of an exception and what it came from."""
+    out = []
+    seen = set()
+    while e is not None and id(e) not in seen:
+        seen.add(id(e))
+        frames = []
+        tb = e.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if code.co_filename == path:
+                positions = list(code.co_positions())[tb.tb_lasti // 2]
+                frames.append((code.co_name, tb.tb_lineno) + positions)
+            tb = tb.tb_next
+        out.append((type(e).__name__, str(e), tuple(frames), e.__cause__ is not None, e.__suppress_context__))
+        e = e.__cause__ or e.__context__
+    return out
+
+
+def sharing(values):
+    """Pairs of tensors (by position) that share storage."""
+    import torch
+
+    flat = []
+
+    def walk(v):
+        if isinstance(v, torch.Tensor):
+            flat.append(v)
+        elif isinstance(v, (list, tuple)):
+            for item in v:
+                walk(item)
+        elif isinstance(v, dict):
+            for item in v.values():
+                walk(item)
+        elif hasattr(v, "__dict__"):
+            walk(v.__dict__)
+
+    walk(values)
+    base = [t.untyped_storage().data_ptr() for t in flat]
+    return [(i, j, flat[i].storage_offset() - flat[j].storage_offset()) for i in range(len(flat)) for j in range(i)
+            if base[i] == base[j]]
+
+
+def observe(source, path, seed, wrap, names):
+    """Runs one program CALLS times and returns the list of everything that can be seen."""
+    space = {"__name__": "fuzzed", "__file__": path, **names}
+    exec(compile(source, path, "exec"), space)
+    fn = wrap(space["f"])
+    facts = []
+    for call in range(CALLS):
+        args = generator.arguments(space, seed, call)
+        seed_all(call)
+        out = io.StringIO()
+        result = error = None
+        with contextlib.redirect_stdout(out):
+            try:
+                result = fn(*args)
+            except Exception as e:
+                error = error_facts(e, path)
+        facts.append({"result": result, "error": error, "printed": out.getvalue(), "log": list(space["LOG"]), "G": space["G"],
+                      "args": args[:5], "thing": vars(args[5]), "THING": vars(space["THING"]),
+                      "sharing": sharing([result, args, space["LOG"]])})
+    return facts, fn
+
+
+def close(a, b):
+    """Like bits_equal, with assert_close's tolerance for floating tensors (cpu plan)."""
+    import torch
+
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and a.dtype.is_floating_point:
+        if a.dtype != b.dtype or a.shape != b.shape or a.stride() != b.stride():
+            return False
+        return torch.allclose(a, b, rtol=1e-5, atol=1e-5, equal_nan=True)
+    if type(a) is type(b) and isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(close(x, y) for x, y in zip(a, b))
+    if type(a) is type(b) and isinstance(a, dict):
+        return list(a) == list(b) and all(close(a[k], b[k]) for k in a)
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) <= 2e-3 or a == b or (a != a and b != b)
+    return bits_equal(a, b)
+
+
+def difference(want, got, equal):
+    for call, (w, g) in enumerate(zip(want, got)):
+        for key in w:
+            if not equal(w[key], g[key]):
+                return f"call {call}, {key}:\n  eager    {w[key]!r}\n  compiled {g[key]!r}"[:3000]
+    return None
+
+
+def compare(source, seed, leg):
+    """None when equal, else a text. Plus the stats of the compiled function."""
+    import breakline
+
+    path = f"/fuzz/program_{seed}.py"
+    want, _ = observe(source, path, seed, lambda f: f, {"gb": lambda msg=None: None, "region": PlainRegion})
+    plan = None if leg == "cpu" else "replay"
+    got, fn = observe(source, path, seed, lambda f: breakline.compile(f, plan=plan),
+                      {"gb": breakline.graph_break, "region": breakline.error_on_graph_break})
+    return difference(want, got, close if leg == "cpu" else bits_equal), dict(fn.stats), fn.report()
+
+
+def setup(options):
+    from breakline import _breakline
+
+    if options.leg == "executor":
+        _breakline.set_option("executor_only", 1)
+    if options.force_every:
+        _breakline.set_option("force_break_every", options.force_every)
+    if options.fault:
+        _breakline.set_option("fault", options.fault)
+
+
+def batch(seeds, options):
+    import torch
+
+    torch.set_num_threads(1)
+    setup(options)
+    from breakline import _breakline
+
+    results = []
+    for seed in seeds:
+        source = generator.program(seed)
+        try:
+            diff, stats, report = compare(source, seed, options.leg)
+        except BaseException:
+            diff, stats, report = "harness: " + traceback.format_exc()[-2500:], {}, {}
+        skipped = [s.get("reason") for s in report.get("skipped_frames", [])]
+        results.append((seed, diff, stats, skipped))
+    return {"results": results, "coverage": _breakline.coverage()}
+
+
+def reduce(seed, options):
+    """Deletes lines (with their blocks) as long as the difference stays; prints what is left."""
+    lines = generator.program(seed).split("\n")
+
+    def fails(candidate):
+        source = "\n".join(candidate)
+        try:
+            compile(source, "p", "exec")
+        except SyntaxError:
+            return False
+
+        def work():
+            setup(options)
+            return compare(source, seed, options.leg)[0]
+
+        answer = run_child(work, 30)
+        return answer is not None and not (isinstance(answer, str) and answer.startswith("harness"))
+
+    size = len(lines) // 2
+    while size >= 1:
+        i = 0
+        while i < len(lines):
+            candidate = lines[:i] + lines[i + size:]
+            if fails(candidate):
+                lines = candidate
+            else:
+                i += size
+        size //= 2
+    print("\n".join(lines))
+    source = "\n".join(lines)
+
+    def final():
+        setup(options)
+        return compare(source, seed, options.leg)[0]
+
+    print("-----\n", run_child(final, 30))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--leg", choices=["replay", "executor", "cpu"], default="replay")
+    parser.add_argument("--force-every", type=int, default=0)
+    parser.add_argument("--fault", default="")
+    parser.add_argument("--show", type=int)
+    parser.add_argument("--reduce", type=int)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    if options.show is not None:
+        print(generator.program(options.show))
+        return 0
+    if options.reduce is not None:
+        reduce(options.reduce, options)
+        return 0
+
+    import torch  # noqa: F401  (loaded once, before the children are forked)
+    import breakline  # noqa: F401
+
+    total = collections.Counter()
+    coverage = collections.Counter()
+    reasons = collections.Counter()
+    bad = []
+    last = options.first + options.programs
+    for first in range(options.first, last, 25):
+        seeds = range(first, min(first + 25, last))
+        answer = run_child(lambda: batch(seeds, options), 300)
+        if "crash" in answer:
+            # One program took the batch down: find it alone.
+            for seed in seeds:
+                single = run_child(lambda: batch([seed], options), 60)
+                if "crash" in single:
+                    bad.append((seed, "CRASH " + single["crash"][-600:]))
+                else:
+                    answer = single
+                    collect(answer, total, coverage, reasons, bad)
+            continue
+        collect(answer, total, coverage, reasons, bad)
+    for seed, diff in bad[: (1000 if options.verbose else 12)]:
+        print(f"DIFFERENT seed {seed}: {diff}\n")
+    print("differences:", len(bad), "of", options.programs, "programs; seeds", [s for s, _ in bad][:60])
+    print("stats:", dict(total))
+    print("skipped:", dict(reasons))
+    return verdict(options, coverage, total, bad)
+
+
+def collect(answer, total, coverage, reasons, bad):
+    for seed, diff, stats, skipped in answer["results"]:
+        total.update({k: v for k, v in stats.items() if isinstance(v, int)})
+        reasons.update(skipped)
+        if diff:
+            bad.append((seed, diff))
+    coverage.update({k: v for k, v in answer["coverage"].items() if isinstance(v, (int, float))})
+
+
+def verdict(options, coverage, total, bad):
+    roots, traced = coverage["roots"], coverage["roots_traced"]
+    print(f"coverage: root frames traced {traced}/{roots}, segments {coverage['segments']}, with ops {coverage['segments_with_ops']}, "
+          f"opcodes symbolic {coverage['ops_symbolic']}, executor {coverage['ops_executor']}, native {coverage['ops_native']}")
+    if options.fault:
+        found = len(bad) > 0
+        print(f"planted fault {options.fault}: {'caught' if found else 'NOT CAUGHT'}")
+        return 0 if found else 1
+    failed = len(bad) > 0
+    if roots == 0 or traced < 0.95 * roots:
+        print("FAIL: fewer than 95 % of root frames were traced")
+        failed = True
+    if options.leg != "executor" and coverage["segments_with_ops"] < options.programs:
+        print("FAIL: fewer segments with ops than programs")
+        failed = True
+    print(f"fuzz[{options.leg}]: {options.programs - len(bad)} passed, {len(bad)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
