@@ -37,7 +37,7 @@ namespace breakline::bytecode {
   X(LoadFromDictOrGlobals, "object = name")                                                                \
   X(LoadAttr, "object = name")                                                                             \
   X(LoadMethod, "object = name; pushes the two call slots")                                                \
-  X(LoadSuperAttr, "object = name; arg bit 0: method form; stack super, class, self")                      \
+  X(LoadSuperAttr, "object = name; arg bit 0: method form, bit 1: written with two arguments; stack super, class, self") \
   X(StoreAttr, "object = name; stack value, owner")                                                        \
   X(DeleteAttr, "object = name")                                                                           \
   X(Call, "arg = argument count without the two call slots; object = keyword names or null")               \
@@ -121,7 +121,7 @@ namespace breakline::bytecode {
   X(MatchSequence, "")                                                                                     \
   X(MatchKeys, "")                                                                                         \
   X(StopIterationError, "generator epilogue of 3.12+")                                                     \
-  X(TypeParam, "arg = intrinsic number; type-parameter intrinsics of 3.12+")
+  X(TypeParam, "arg = intrinsic number, + 256 for those with two operands; type-parameter intrinsics of 3.12+")
 
 enum class Op : uint8_t {
 #define X(name, note) k##name,
