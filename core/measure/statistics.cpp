@@ -24,9 +24,9 @@ double median_in_place(std::vector<double>& values) {
   return (below + *middle) / 2;
 }
 
-double ratio_of(double baseline, double arm) {
-  return arm > 0 ? baseline / arm : std::numeric_limits<double>::infinity();
-}
+// Below the clock's resolution a sample may read zero; a finite stand-in keeps the interpolation of quantiles
+// finite.
+double ratio_of(double baseline, double arm) { return baseline / std::max(arm, 1e-9); }
 
 }  // namespace
 
@@ -65,20 +65,26 @@ Interval bootstrap_ratio(std::span<const double> baseline, std::span<const doubl
   if (arm_median <= 0) return {1, 0, std::numeric_limits<double>::infinity()};
 
   Interval interval;
-  interval.value = median(baseline) / arm_median;
-  const bool paired = baseline.size() == arm.size();
   Random random(options.seed);
-  std::vector<double> ratios, base_pick(baseline.size()), arm_pick(arm.size());
-  ratios.reserve(static_cast<std::size_t>(std::max(options.resamples, 1)));
-  for (int i = 0; i < std::max(options.resamples, 1); ++i) {
-    for (std::size_t j = 0; j < baseline.size(); ++j) {
-      const std::size_t pick = random.below(baseline.size());
-      base_pick[j] = baseline[pick];
-      if (paired) arm_pick[j] = arm[pick];
+  std::vector<double> ratios;
+  const auto resamples = static_cast<std::size_t>(std::max(options.resamples, 1));
+  ratios.reserve(resamples);
+  if (baseline.size() == arm.size()) {
+    std::vector<double> pairs(arm.size()), pick(arm.size());
+    for (std::size_t i = 0; i < arm.size(); ++i) pairs[i] = ratio_of(baseline[i], arm[i]);
+    interval.value = median(pairs);
+    for (std::size_t i = 0; i < resamples; ++i) {
+      for (double& value : pick) value = pairs[random.below(pairs.size())];
+      ratios.push_back(median_in_place(pick));
     }
-    if (!paired)
+  } else {
+    std::vector<double> base_pick(baseline.size()), arm_pick(arm.size());
+    interval.value = median(baseline) / arm_median;
+    for (std::size_t i = 0; i < resamples; ++i) {
+      for (double& value : base_pick) value = baseline[random.below(baseline.size())];
       for (double& value : arm_pick) value = arm[random.below(arm.size())];
-    ratios.push_back(ratio_of(median_in_place(base_pick), median_in_place(arm_pick)));
+      ratios.push_back(ratio_of(median_in_place(base_pick), median_in_place(arm_pick)));
+    }
   }
   std::sort(ratios.begin(), ratios.end());
   const double tail = (1 - options.confidence) / 2;

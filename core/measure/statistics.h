@@ -60,10 +60,11 @@ double median(std::span<const double> samples);
 /// Order statistics. O(n log n), one copy.
 Summary summarise(std::span<const double> samples);
 
-/// median(baseline) ÷ median(arm) with a bootstrap percentile interval: above 1 the arm is faster.
-/// With equal counts the samples are taken as pairs of one round and resampled together, so that a load which
-/// slows a whole round cancels; else each side is resampled alone. {1, 1, 1} with fewer than two samples on a
-/// side; value NaN never occurs: a zero median of the arm gives {1, 0, infinity}.
+/// How many times faster the arm is than the baseline (above 1: faster), with a bootstrap percentile
+/// interval. With equal counts sample i of both is taken as one round's pair and the value is the median of
+/// the pairs' ratios, so that a load which slows a whole round cancels; else it is the ratio of the medians,
+/// each side resampled alone. {1, 1, 1} with fewer than two samples on a side; {1, 0, infinity} when the
+/// arm's median is zero.
 Interval bootstrap_ratio(std::span<const double> baseline, std::span<const double> arm,
                          const BootstrapOptions& options = {});
 
