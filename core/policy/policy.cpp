@@ -55,7 +55,8 @@ Result<Overlay> parse_overlay(const std::string& key, const std::string& value) 
     size_t dash = tail.find('-');
     std::string a = tail.substr(0, dash);
     std::string b = dash == std::string::npos ? a : tail.substr(dash + 1);
-    if (!parse_int(a, o.first_line) || !parse_int(b, o.last_line) || o.first_line < 1 || o.last_line < o.first_line)
+    if (!parse_int(a, o.first_line) || !parse_int(b, o.last_line) || o.first_line < 1 ||
+        o.last_line < o.first_line)
       return Error{"policy key '" + key + "' has no valid line range: write lines:FILE:A-B with 1 <= A <= B"};
   } else if (kind == "module") {
     // TARGET may itself hold colons (file.py:Net()); the module path is what follows the last one.
@@ -100,7 +101,8 @@ const Overlay* OverlaySet::find_lines(const std::string& file, int line) const {
 
 const Overlay* OverlaySet::find_function(const std::string& file, const std::string& qualname) const {
   for (const Overlay& o : overlays_)
-    if (o.kind == Overlay::kFunction && o.setting != Setting::kInherit && o.name == qualname && same_file(o.file, file))
+    if (o.kind == Overlay::kFunction && o.setting != Setting::kInherit && o.name == qualname &&
+        same_file(o.file, file))
       return &o;
   return nullptr;
 }
@@ -117,7 +119,9 @@ const Overlay* OverlaySet::find_module(const std::string& target, const std::str
 uint64_t OverlaySet::fingerprint(const std::string& target, const std::vector<FrameView>& frames) const {
   uint64_t hash = 0;
   auto mix = [&](const Overlay* o) {
-    if (o) hash = hash * 1099511628211ull + std::hash<std::string>()(o->key) * 3 + static_cast<uint64_t>(o->setting);
+    if (o)
+      hash =
+          hash * 1099511628211ull + std::hash<std::string>()(o->key) * 3 + static_cast<uint64_t>(o->setting);
   };
   for (const FrameView& f : frames) {
     for (const Overlay& o : overlays_)
@@ -128,8 +132,8 @@ uint64_t OverlaySet::fingerprint(const std::string& target, const std::vector<Fr
   return hash;
 }
 
-Resolution resolve(const OverlaySet& overlays, const std::string& target, const std::vector<FrameView>& frames,
-                   bool fullgraph, bool ambient) {
+Resolution resolve(const OverlaySet& overlays, const std::string& target,
+                   const std::vector<FrameView>& frames, bool fullgraph, bool ambient) {
   if (fullgraph) return {true, "fullgraph"};
   for (const FrameView& f : frames)
     if (f.compile_root && f.fullgraph) return {true, "fullgraph"};
@@ -147,8 +151,10 @@ Resolution resolve(const OverlaySet& overlays, const std::string& target, const 
     const ActiveRegion* decorator = nullptr;
     for (const ActiveRegion& r : f.regions) (r.decorator ? decorator : with) = &r;
     if (with) return {with->error, with->key};
-    if (const Overlay* o = overlays.find_module(target, f.module_path)) return {o->setting == Setting::kError, o->key};
-    if (const Overlay* o = overlays.find_function(f.file, f.qualname)) return {o->setting == Setting::kError, o->key};
+    if (const Overlay* o = overlays.find_module(target, f.module_path))
+      return {o->setting == Setting::kError, o->key};
+    if (const Overlay* o = overlays.find_function(f.file, f.qualname))
+      return {o->setting == Setting::kError, o->key};
     if (decorator) return {decorator->error, decorator->key};
   }
   return {ambient, ambient ? "ambient" : "default"};

@@ -14,20 +14,22 @@ enum class Setting : uint8_t { kInherit, kAllow, kError };
 const char* setting_name(Setting s);
 Result<Setting> parse_setting(const std::string& text);
 
-/// One overlay: `fn:FILE:QUALNAME`, `lines:FILE:A-B`, `module:TARGET:layers.3.attn` = inherit | allow | error.
+/// One overlay: `fn:FILE:QUALNAME`, `lines:FILE:A-B`, `module:TARGET:layers.3.attn` = inherit | allow |
+/// error.
 struct Overlay {
   enum Kind : uint8_t { kFunction, kLines, kModule } kind;
   std::string key;
-  std::string file;      ///< as written: relative to the script's folder, absolute, or package.module
-  std::string name;      ///< QUALNAME, or module path
-  std::string target;    ///< kModule only
+  std::string file;    ///< as written: relative to the script's folder, absolute, or package.module
+  std::string name;    ///< QUALNAME, or module path
+  std::string target;  ///< kModule only
   int first_line = 0, last_line = 0;
   Setting setting = Setting::kInherit;
 };
 /// Error: one sentence naming the key and the expected form.
 Result<Overlay> parse_overlay(const std::string& key, const std::string& value);
 
-/// A region object (`with error_on_graph_break(flag)`, decorator) active in a frame, as the tracer sees it on the operand stack.
+/// A region object (`with error_on_graph_break(flag)`, decorator) active in a frame, as the tracer sees it on
+/// the operand stack.
 struct ActiveRegion {
   bool error = false;
   bool decorator = false;  ///< the frame is the wrapper of a decorated function
@@ -37,18 +39,18 @@ struct ActiveRegion {
 
 /// One frame of a continuation, outermost first.
 struct FrameView {
-  std::string file;              ///< absolute path of the code
+  std::string file;  ///< absolute path of the code
   std::string qualname;
-  std::string module_path;       ///< for the forward of a submodule of the target: "layers.3.attn"; else ""
-  int line = 0;                  ///< of the instruction that breaks, or of the pending call in outer frames
+  std::string module_path;  ///< for the forward of a submodule of the target: "layers.3.attn"; else ""
+  int line = 0;             ///< of the instruction that breaks, or of the pending call in outer frames
   std::vector<ActiveRegion> regions;  ///< innermost last
-  bool compile_root = false;     ///< frame of a nested compiled function
-  bool fullgraph = false;        ///< that nested compiled function's own fullgraph
+  bool compile_root = false;          ///< frame of a nested compiled function
+  bool fullgraph = false;             ///< that nested compiled function's own fullgraph
 };
 
 struct Resolution {
   bool error = false;
-  std::string source;            ///< "default", "fullgraph", "ambient", region key or overlay key
+  std::string source;  ///< "default", "fullgraph", "ambient", region key or overlay key
 };
 
 /// The overlays in force. Immutable; a toggle makes a new one with a higher generation.
@@ -62,8 +64,8 @@ class OverlaySet {
   const Overlay* find_lines(const std::string& file, int line) const;
   const Overlay* find_function(const std::string& file, const std::string& qualname) const;
   const Overlay* find_module(const std::string& target, const std::string& path) const;
-  /// Hash of the settings that touch (file, qualname, module) anywhere: part of a segment's key, so that a toggle elsewhere
-  /// leaves the segment valid and a toggle here never meets a stale one.
+  /// Hash of the settings that touch (file, qualname, module) anywhere: part of a segment's key, so that a
+  /// toggle elsewhere leaves the segment valid and a toggle here never meets a stale one.
   uint64_t fingerprint(const std::string& target, const std::vector<FrameView>& frames) const;
 
  private:
@@ -73,8 +75,9 @@ class OverlaySet {
   uint64_t generation_ = 0;
 };
 
-/// What to do at a break. `fullgraph`: of the root. `ambient`: the flag around the root's call (default false).
-Resolution resolve(const OverlaySet& overlays, const std::string& target, const std::vector<FrameView>& frames,
-                   bool fullgraph, bool ambient);
+/// What to do at a break. `fullgraph`: of the root. `ambient`: the flag around the root's call (default
+/// false).
+Resolution resolve(const OverlaySet& overlays, const std::string& target,
+                   const std::vector<FrameView>& frames, bool fullgraph, bool ambient);
 
 }  // namespace breakline::policy
