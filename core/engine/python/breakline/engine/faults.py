@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong in a request, as the protocol's errors."""
+
+import os
+import traceback
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+BAD_INPUT, USER_CODE, CANCELLED = 1, 2, -32800
+
+
+class Fault(Exception):
+    """An error answer: code, the one sentence for the user, and data."""
+
+    def __init__(self, code, sentence, **data):
+        super().__init__(sentence)
+        self.code, self.sentence, self.data = code, sentence, data
+
+
+def bad_input(kind, sentence, **data):
+    """A Fault of code 1; kinds are listed in core/protocol/README.md."""
+    return Fault(BAD_INPUT, sentence, kind=kind, **data)
+
+
+class Cancelled(KeyboardInterrupt):
+    """Raised in the main thread when the running request is cancelled."""
+
+
+def user_traceback(error):
+    """The traceback text from the first frame that is not the engine's own."""
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename.startswith((_PACKAGE, "<frozen")):
+        entry = entry.tb_next
+    return "".join(traceback.format_exception(type(error), error, entry))
+
+
+def describe(error):
+    """An exception as the `error` entry of a report's target."""
+    name = type(error).__qualname__
+    module = type(error).__module__
+    if module not in ("builtins", "breakline.errors"):
+        name = f"{module}.{name}"
+    return {
+        "type": name,
+        "message": str(error),
+        "traceback": user_traceback(error),
+        "break": getattr(error, "break_id", None),
+    }

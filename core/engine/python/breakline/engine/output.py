@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeps the user's output apart from the protocol: file descriptors 1 and 2 become pipes, whose text is forwarded with a
+label. C code and child processes that write there are caught too."""
+
+import codecs
+import os
+import select
+import sys
+import threading
+
+_MOST_KEPT = 200_000  # characters kept for the report; forwarding goes on beyond it
+
+
+class Capture:
+    """Redirects descriptors 1 and 2 for the life of the process. `forward(stream, text, label)` gets each piece."""
+
+    def __init__(self, forward):
+        self._forward = forward
+        self._label = "run"
+        self._muted = False
+        self._lock = threading.Lock()
+        self._pipes = {}
+        self._kept, self._kept_size = [], 0
+        self.muted_bytes = 0
+        for fd, name in ((1, "stdout"), (2, "stderr")):
+            read_end, write_end = os.pipe()
+            os.dup2(write_end, fd)
+            os.close(write_end)
+            os.set_blocking(read_end, False)
+            self._pipes[read_end] = (name, codecs.getincrementaldecoder("utf-8")("replace"))
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        threading.Thread(target=self._pump, name="breakline-output", daemon=True).start()
+
+    def _pump(self):
+        while True:
+            ready, _, _ = select.select(list(self._pipes), [], [])
+            with self._lock:
+                for read_end in ready:
+                    self._drain(read_end)
+
+    def _drain(self, read_end):
+        name, decoder = self._pipes[read_end]
+        while True:
+            try:
+                data = os.read(read_end, 65536)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            text = decoder.decode(data)
+            if self._muted:
+                self.muted_bytes += len(data)
+            elif text:
+                self._keep(name, text)
+                self._forward(name, text, self._label)
+
+    def _keep(self, name, text):
+        if self._kept_size >= _MOST_KEPT:
+            return
+        text = text[: _MOST_KEPT - self._kept_size]
+        self._kept_size += len(text)
+        last = self._kept[-1] if self._kept else None
+        if last and last["stream"] == name and last["label"] == self._label:
+            last["text"] += text
+        else:
+            self._kept.append({"stream": name, "text": text, "label": self._label})
+
+    def flush(self):
+        """Forwards everything written so far."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass  # the user's script closed it
+        with self._lock:
+            for read_end in self._pipes:
+                self._drain(read_end)
+
+    def begin(self, label, *, muted=False):
+        """Text from now on carries `label`; muted text is counted and dropped."""
+        self.flush()
+        with self._lock:
+            self._label, self._muted, self.muted_bytes = label, muted, 0
+
+    def take(self, label=None):
+        """The pieces kept since the last take (all labels, or one), and forgets them."""
+        self.flush()
+        with self._lock:
+            pieces, self._kept, self._kept_size = self._kept, [], 0
+        return [piece for piece in pieces if label in (None, piece["label"])]
