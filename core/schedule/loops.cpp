@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/loops.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace breakline::schedule {
+namespace {
+
+std::vector<std::vector<int64_t>*> all_strides(Kernel& kernel) {
+  std::vector<std::vector<int64_t>*> strides;
+  for (Buffer& buffer : kernel.inputs) strides.push_back(&buffer.strides);
+  for (Store& store : kernel.outputs) strides.push_back(&store.buffer.strides);
+  return strides;
+}
+
+std::vector<int64_t> picked(const std::vector<int64_t>& from, const std::vector<size_t>& order) {
+  std::vector<int64_t> result;
+  for (const size_t i : order) result.push_back(from[i]);
+  return result;
+}
+
+}  // namespace
+
+std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
+                                       const std::vector<int64_t>& shape) {
+  std::vector<int64_t> result(shape.size(), 0);
+  const size_t lead = shape.size() - sizes.size();
+  for (size_t i = 0; i < sizes.size(); ++i) result[lead + i] = sizes[i] == 1 ? 0 : strides[i];
+  return result;
+}
+
+bool is_dense(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] != 1) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (const size_t i : order) {
+    if (strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+void make_loops(const std::vector<int64_t>& shape, Kernel& kernel) {
+  const auto buffers = all_strides(kernel);
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  std::vector<size_t> order;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1) order.push_back(i);
+  }
+  if (empty || order.empty()) {
+    kernel.dims = {empty ? 0 : 1};
+    for (auto* strides : buffers) strides->assign(1, 0);
+    return;
+  }
+  const std::vector<int64_t> leading = kernel.outputs.front().buffer.strides;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return leading[a] > leading[b]; });
+  kernel.dims = picked(shape, order);
+  for (auto* strides : buffers) *strides = picked(*strides, order);
+  for (size_t inner = kernel.dims.size(); --inner > 0;) {
+    const size_t outer = inner - 1;
+    const int64_t extent = kernel.dims[inner];
+    const bool merges = std::all_of(buffers.begin(), buffers.end(), [&](const std::vector<int64_t>* strides) {
+      return (*strides)[outer] == (*strides)[inner] * extent;
+    });
+    if (!merges) continue;
+    kernel.dims[outer] *= extent;
+    kernel.dims.erase(kernel.dims.begin() + static_cast<int64_t>(inner));
+    for (auto* strides : buffers) {
+      (*strides)[outer] = (*strides)[inner];
+      strides->erase(strides->begin() + static_cast<int64_t>(inner));
+    }
+  }
+}
+
+}  // namespace breakline::schedule

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Groups, kernels and their order:
+// 1. each node is asked whether it can be part of a kernel;
+// 2. in program order each such node joins the groups of its producers that have its shape, where that keeps
+// an order;
+// 3. groups that are too small go back to being extern nodes;
+// 4. kernels are lowered; only values used outside of their group are stored;
+// 5. units are sorted, the one that ends first in the program first.
+#include "core/schedule/schedule.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "core/graph/op_table.h"
+#include "core/schedule/groups.h"
+#include "core/schedule/loops.h"
+#include "core/schedule/lower.h"
+#include "core/schedule/order.h"
+
+namespace breakline::schedule {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+
+class Scheduler {
+ public:
+  Scheduler(const Graph& graph, const Options& options) : graph_(graph), options_(options) {}
+
+  Schedule run() {
+    classify();
+    before_ = dependencies(graph_, reads_);
+    find_users();
+    group();
+    classify_storage();
+    for (const std::vector<int>& nodes : groups_) make_kernel(nodes);
+    sort();
+    find_deaths();
+    return std::move(result_);
+  }
+
+ private:
+  size_t count() const { return graph_.nodes.size(); }
+  const std::vector<int64_t>& shape_of(int node) const {
+    return value(graph_.nodes[static_cast<size_t>(node)].outputs[0]).meta.sizes;
+  }
+  const graph::Value& value(ValueId id) const { return graph_.values[static_cast<size_t>(id)]; }
+
+  void classify() {
+    result_.extern_why.resize(count());
+    result_.kernel_of.assign(count(), -1);
+    reads_.resize(count());
+    for (size_t n = 0; n < count(); ++n) {
+      const int node = static_cast<int>(n);
+      std::string& why = result_.extern_why[n];
+      why = why_not_pointwise(graph_, node);
+      if (why.empty()) {
+        const graph::TensorMeta& out = value(graph_.nodes[n].outputs[0]).meta;
+        if (!is_dense(out.sizes, out.strides)) why = "result with gaps";
+      }
+      if (why.empty() && options_.unsupported_types) why = unsupported(node);
+      reads_[n] = why.empty() ? pointwise_operands(graph_, node) : argument_values(graph_.nodes[n]);
+    }
+  }
+
+  /// Lowers the node alone to see which register types it needs.
+  std::string unsupported(int node) const {
+    std::vector<Inst> insts;
+    Builder builder(insts);
+    std::vector<int> operands;
+    for (const ValueId id : pointwise_operands(graph_, node)) {
+      operands.push_back(builder.load(static_cast<int>(operands.size()), value(id).meta.dtype));
+    }
+    lower_node(graph_, node, operands, builder);
+    for (const Inst& inst : insts) {
+      if (options_.unsupported_types & (1u << static_cast<unsigned>(inst.type))) {
+        return "the target has no " + std::string(reg_type_name(inst.type));
+      }
+    }
+    return "";
+  }
+
+  void find_users() {
+    users_.resize(graph_.values.size());
+    is_output_.assign(graph_.values.size(), false);
+    for (size_t n = 0; n < count(); ++n) {
+      for (const ValueId id : reads_[n]) users_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
+    }
+    for (const ValueId id : graph_.outputs) is_output_[static_cast<size_t>(id)] = true;
+  }
+
+  /// Buffers of a kernel over `nodes`: values read from outside and values needed outside.
+  int buffers_of(const std::vector<int>& nodes) const {
+    std::set<ValueId> buffers;
+    for (const int node : nodes) {
+      for (const ValueId id : reads_[static_cast<size_t>(node)]) {
+        if (!made_in(id, nodes)) buffers.insert(id);
+      }
+      const ValueId out = graph_.nodes[static_cast<size_t>(node)].outputs[0];
+      if (needed_outside(out, nodes)) buffers.insert(out);
+    }
+    return static_cast<int>(buffers.size());
+  }
+  bool made_in(ValueId id, const std::vector<int>& nodes) const {
+    return std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(value(id).producer));
+  }
+  bool needed_outside(ValueId id, const std::vector<int>& nodes) const {
+    const auto& users = users_[static_cast<size_t>(id)];
+    return is_output_[static_cast<size_t>(id)] || std::any_of(users.begin(), users.end(), [&](int user) {
+             return !std::binary_search(nodes.begin(), nodes.end(), user);
+           });
+  }
+
+  bool fits_together(const Grouper& grouper, int a, int b) const {
+    constexpr size_t kMaxNodes = 64;
+    std::vector<int> all = grouper.nodes(a);
+    const std::vector<int>& more = grouper.nodes(b);
+    all.insert(all.end(), more.begin(), more.end());
+    std::sort(all.begin(), all.end());
+    if (all.size() > kMaxNodes || buffers_of(all) > options_.max_buffers) return false;
+    // A node lowers to a handful of instructions; the exact number is not worth lowering for.
+    return static_cast<int>(all.size()) * 6 <= options_.max_insts;
+  }
+
+  void group() {
+    Grouper grouper(before_);
+    for (size_t n = 0; n < count(); ++n) {
+      const int node = static_cast<int>(n);
+      int unit = grouper.add(node);
+      if (!options_.fuse || !result_.extern_why[n].empty()) continue;
+      for (const ValueId id : reads_[n]) {
+        const int producer = value(id).producer;
+        if (producer < 0 || !result_.extern_why[static_cast<size_t>(producer)].empty()) continue;
+        const int other = grouper.unit_of(producer);
+        if (other == unit || shape_of(producer) != shape_of(node) || !fits_together(grouper, unit, other))
+          continue;
+        const int joined = grouper.join(unit, other);
+        if (joined >= 0) unit = joined;
+      }
+    }
+    std::vector<bool> done(count(), false);
+    for (size_t n = 0; n < count(); ++n) {
+      if (!result_.extern_why[n].empty() || done[n]) continue;
+      const std::vector<int>& nodes = grouper.nodes(grouper.unit_of(static_cast<int>(n)));
+      for (const int node : nodes) done[static_cast<size_t>(node)] = true;
+      if (static_cast<int>(nodes.size()) < options_.min_nodes) {
+        for (const int node : nodes) {
+          result_.extern_why[static_cast<size_t>(node)] = "nothing to fuse with";
+        }
+      } else {
+        for (const int node : nodes)
+          result_.kernel_of[static_cast<size_t>(node)] = static_cast<int>(groups_.size());
+        groups_.push_back(nodes);
+      }
+    }
+  }
+
+  void classify_storage() {
+    result_.storage.assign(graph_.values.size(), Storage::kNone);
+    for (size_t v = 0; v < graph_.values.size(); ++v) {
+      const graph::Value& val = graph_.values[v];
+      Storage& storage = result_.storage[v];
+      if (val.input >= 0) {
+        storage = Storage::kInput;
+      } else if (val.producer < 0) {
+        continue;
+      } else if (result_.kernel_of[static_cast<size_t>(val.producer)] < 0 || is_output_[v]) {
+        storage = Storage::kTensor;
+      } else {
+        const int own = result_.kernel_of[static_cast<size_t>(val.producer)];
+        for (const int user : users_[v]) {
+          const int kernel = result_.kernel_of[static_cast<size_t>(user)];
+          if (kernel < 0) storage = Storage::kTensor;
+          if (kernel >= 0 && kernel != own && storage == Storage::kNone) storage = Storage::kScratch;
+        }
+      }
+    }
+  }
+
+  void make_kernel(const std::vector<int>& nodes) {
+    Kernel kernel;
+    kernel.nodes = nodes;
+    Builder builder(kernel.insts);
+    std::unordered_map<ValueId, int> inst_of;
+    const std::vector<int64_t>& shape = shape_of(nodes.front());
+    for (const int node : nodes) {
+      std::vector<int> operands;
+      for (const ValueId id : reads_[static_cast<size_t>(node)]) {
+        const auto known = inst_of.find(id);
+        if (known != inst_of.end()) {
+          operands.push_back(known->second);
+          continue;
+        }
+        const graph::TensorMeta& meta = value(id).meta;
+        kernel.inputs.push_back({id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)});
+        builder.set_node(node);
+        const int inst = builder.load(static_cast<int>(kernel.inputs.size()) - 1, meta.dtype);
+        inst_of.emplace(id, inst);
+        operands.push_back(inst);
+      }
+      inst_of[graph_.nodes[static_cast<size_t>(node)].outputs[0]] =
+          lower_node(graph_, node, operands, builder);
+    }
+    for (const int node : nodes) {
+      const ValueId id = graph_.nodes[static_cast<size_t>(node)].outputs[0];
+      if (result_.storage[static_cast<size_t>(id)] == Storage::kNone) continue;
+      const graph::TensorMeta& meta = value(id).meta;
+      kernel.outputs.push_back(
+          {{id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)}, inst_of[id]});
+    }
+    if (kernel.outputs.empty()) {
+      // Nobody looks at the result; it is still computed, as the last node's value.
+      const ValueId id = graph_.nodes[static_cast<size_t>(nodes.back())].outputs[0];
+      const graph::TensorMeta& meta = value(id).meta;
+      result_.storage[static_cast<size_t>(id)] = Storage::kScratch;
+      kernel.outputs.push_back(
+          {{id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)}, inst_of[id]});
+    }
+    make_loops(shape, kernel);
+    kernel.name = name_of(nodes) + "_" + std::to_string(result_.kernels.size());
+    result_.kernels.push_back(std::move(kernel));
+  }
+
+  std::string name_of(const std::vector<int>& nodes) const {
+    constexpr size_t kMaxNamed = 4;
+    std::string name;
+    for (size_t i = 0; i < nodes.size() && i < kMaxNamed; ++i) {
+      if (!name.empty()) name += '_';
+      name += graph_.nodes[static_cast<size_t>(nodes[i])].op->name;
+    }
+    return name;
+  }
+
+  void sort() {
+    // Units: kernels first, then extern nodes.
+    const size_t kernels = groups_.size();
+    const auto unit_of = [&](int node) {
+      const int kernel = result_.kernel_of[static_cast<size_t>(node)];
+      return kernel >= 0 ? static_cast<size_t>(kernel) : kernels + static_cast<size_t>(node);
+    };
+    const size_t units = kernels + count();
+    std::vector<std::set<size_t>> after(units);
+    std::vector<int> waiting(units, 0);
+    for (size_t n = 0; n < count(); ++n) {
+      const size_t to = unit_of(static_cast<int>(n));
+      for (const int earlier : before_[n]) {
+        const size_t from = unit_of(earlier);
+        if (from != to && after[from].insert(to).second) ++waiting[to];
+      }
+    }
+    const auto place = [&](size_t unit) {
+      return unit < kernels ? groups_[unit].back() : static_cast<int>(unit - kernels);
+    };
+    using Entry = std::pair<int, size_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    for (size_t unit = 0; unit < units; ++unit) {
+      const bool real = unit < kernels || result_.kernel_of[unit - kernels] < 0;
+      if (real && waiting[unit] == 0) ready.emplace(place(unit), unit);
+    }
+    while (!ready.empty()) {
+      const size_t unit = ready.top().second;
+      ready.pop();
+      Step step;
+      (unit < kernels ? step.kernel : step.node) = static_cast<int>(unit < kernels ? unit : unit - kernels);
+      result_.order.push_back(std::move(step));
+      for (const size_t next : after[unit]) {
+        if (--waiting[next] == 0) ready.emplace(place(next), next);
+      }
+    }
+  }
+
+  void find_deaths() {
+    std::vector<int> last(graph_.values.size(), -1);
+    for (size_t s = 0; s < result_.order.size(); ++s) {
+      const Step& step = result_.order[s];
+      const auto note = [&](ValueId id) {
+        if (id != graph::kNoValue) last[static_cast<size_t>(id)] = static_cast<int>(s);
+      };
+      if (step.kernel >= 0) {
+        const Kernel& kernel = result_.kernels[static_cast<size_t>(step.kernel)];
+        for (const Buffer& buffer : kernel.inputs) note(buffer.value);
+        for (const Store& store : kernel.outputs) note(store.buffer.value);
+      } else {
+        for (const ValueId id : reads_[static_cast<size_t>(step.node)]) note(id);
+        for (const ValueId id : graph_.nodes[static_cast<size_t>(step.node)].outputs) note(id);
+      }
+    }
+    for (size_t v = 0; v < last.size(); ++v) {
+      const bool stays = is_output_[v] || graph_.values[v].input >= 0;
+      if (last[v] >= 0 && !stays)
+        result_.order[static_cast<size_t>(last[v])].dies.push_back(static_cast<ValueId>(v));
+    }
+  }
+
+  const Graph& graph_;
+  const Options& options_;
+  Schedule result_;
+  std::vector<std::vector<ValueId>> reads_;
+  std::vector<std::vector<int>> before_;
+  std::vector<std::vector<int>> users_;
+  std::vector<bool> is_output_;
+  std::vector<std::vector<int>> groups_;
+};
+
+std::string numbers(const std::vector<graph::ValueId>& ids) {
+  std::string text;
+  for (const graph::ValueId id : ids) text += " v" + std::to_string(id);
+  return text;
+}
+
+}  // namespace
+
+Schedule build_schedule(const Graph& graph, const Options& options) {
+  return Scheduler(graph, options).run();
+}
+
+std::string print(const Schedule& schedule, const Graph& graph) {
+  std::string text;
+  for (const Step& step : schedule.order) {
+    if (step.kernel >= 0) {
+      text += "run " + schedule.kernels[static_cast<size_t>(step.kernel)].name;
+    } else {
+      const size_t node = static_cast<size_t>(step.node);
+      text += "call n" + std::to_string(step.node) + ' ' + graph.nodes[node].name + "  ; " +
+              schedule.extern_why[node];
+    }
+    if (!step.dies.empty()) text += "  ; frees" + numbers(step.dies);
+    text += "\n";
+  }
+  for (const Kernel& kernel : schedule.kernels) text += "\n" + print(kernel);
+  return text;
+}
+
+}  // namespace breakline::schedule
