@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Puts nodes into groups so that the groups still have an order. Internal to schedule.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
