@@ -6,6 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 state=$build/.setup
+python="" # set by choose_pythons: the interpreter that runs the models
 least_python=3.11
 least_torch=2.10
 
@@ -160,7 +161,7 @@ plain_python() {
   return 1
 }
 
-# What pip is about to fetch, in MB, from the registry's own answer; "unknown" when it does not say.
+# How much pip is about to fetch, from the registry's own answer, in words.
 download_size() {
   "$1" -m pip install --dry-run --quiet --ignore-installed --report - -r "$root/packaging/requirements.txt" 2>/dev/null |
     "$1" -c '
@@ -174,7 +175,8 @@ for item in json.load(sys.stdin)["install"]:
         continue
     request = urllib.request.Request(url, method="HEAD")
     total += int(urllib.request.urlopen(request, timeout=20).headers["Content-Length"])
-print("%d MB" % (total / 1e6 + 0.5))' 2>/dev/null || echo unknown
+print("%d MB" % (total / 1e6 + 0.5))' 2>/dev/null ||
+    echo "a size that the registry does not tell (a CUDA build of PyTorch is several GB)"
 }
 
 make_venv() {
@@ -187,17 +189,19 @@ make_venv() {
     rm -rf "$build/venv"
     "$base" -m venv "$build/venv" || fail 1 "$base cannot make an environment: install its venv package (Debian: python3-venv)."
   fi
-  step "$(tr '\n' ' ' < <(grep -v '^#' "$root/packaging/requirements.txt"))to download: $(download_size "$build/venv/bin/python") (from the public registry torch is a CUDA build of several GB; set PIP_INDEX_URL or PIP_FIND_LINKS to take a CPU build from elsewhere)"
+  step "Installing $(grep -v '^#' "$root/packaging/requirements.txt" | tr '\n' ' ')there, to download: $(download_size "$build/venv/bin/python")"
   "$build/venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -q -r "$root/packaging/requirements.txt" ||
     fail 1 "PyTorch could not be installed into build/venv (see above): check the network, or give an interpreter that has it with --python."
   mkdir -p "$state"
   printf '%s\n' "$stamp" >"$state/venv"
 }
 
-need_headers() { # need_headers PYTHON
-  local include
-  include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
-  [ -f "$include/Python.h" ] || fail "$2" "$1 has no development headers ($include/Python.h): install its -dev package, or choose another interpreter with --python."
+need_headers() {
+  local candidate include
+  for candidate in "${pythons[@]}"; do
+    include=$("$candidate" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    [ -f "$include/Python.h" ] || fail 2 "$candidate has no development headers ($include/Python.h): install its -dev package, or choose another interpreter with --python."
+  done
 }
 
 # saved_pythons KEY: the value of a key of build/breakline.json, one path a line.
@@ -224,7 +228,6 @@ choose_pythons() {
       else
         fail 2 "the interpreter given by $how, $candidate, $python_fault."
       fi
-      need_headers "$python_exe" 2
       pythons+=("$python_exe")
     done
   else
@@ -240,7 +243,6 @@ choose_pythons() {
       judge_python "$build/venv/bin/python" || fail 1 "build/venv $python_fault: remove build/venv and start again."
       pythons=("$python_exe")
     fi
-    need_headers "${pythons[0]}" 1
     # Other versions that an earlier call asked for stay built.
     for candidate in $(saved_pythons also); do
       if answer=$(describe_python "$candidate") && [ "$candidate" != "${pythons[0]}" ]; then pythons+=("$candidate"); fi
@@ -292,8 +294,11 @@ configure_and_build() {
 set_up() {
   cd "$root"
   mkdir -p "$build" "$state"
+  # An interpreter that was asked for is judged before anything is installed.
+  if [ $# -gt 0 ] || [ -n "${BREAKLINE_PYTHON:-}" ]; then choose_pythons "$@"; fi
   install_packages
-  choose_pythons "$@"
+  if [ -z "${python:-}" ]; then choose_pythons; fi
+  need_headers
   save_pythons
   configure_and_build
 }
