@@ -69,7 +69,8 @@ DType promote(DType a, DType b) {
   if (!x || !y) return DType::kOther;
   if (x->category < y->category) std::swap(x, y);
   if (x->category != y->category) {
-    if (x->category == 3 && y->category == 2) {  // complex with real: precision of the wider; bfloat16 counts as float32
+    if (x->category == 3 &&
+        y->category == 2) {  // complex with real: precision of the wider; bfloat16 counts as float32
       const int rank = y->type == DType::kBFloat16 ? 2 : y->order;
       return complex_of_rank(std::max(x->order, rank));
     }

@@ -7,10 +7,20 @@ namespace breakline::graph {
 
 /// Element types with the numbers of PyTorch's ScalarType (a stable part of its C interface).
 enum class DType : int8_t {
-  kUInt8 = 0, kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4,
-  kFloat16 = 5, kFloat32 = 6, kFloat64 = 7,
-  kComplex32 = 8, kComplex64 = 9, kComplex128 = 10,
-  kBool = 11, kBFloat16 = 15, kOther = 127,
+  kUInt8 = 0,
+  kInt8 = 1,
+  kInt16 = 2,
+  kInt32 = 3,
+  kInt64 = 4,
+  kFloat16 = 5,
+  kFloat32 = 6,
+  kFloat64 = 7,
+  kComplex32 = 8,
+  kComplex64 = 9,
+  kComplex128 = 10,
+  kBool = 11,
+  kBFloat16 = 15,
+  kOther = 127,
 };
 
 /// Bytes per element; 0 for kOther.

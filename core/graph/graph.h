@@ -46,16 +46,24 @@ struct ArgSeq {
   enum Kind : int8_t { kTuple, kList, kSlice } kind = kTuple;
   std::vector<Arg> items;
 };
-struct Value_ { ValueId id; };
-struct Opaque {
-  ObjectHandle object = nullptr;  ///< any constant that has no plain form: device, dtype object, layout, generator, …
+struct Value_ {
+  ValueId id;
 };
-struct DTypeArg { DType dtype; ObjectHandle object; };
+struct Opaque {
+  ObjectHandle object =
+      nullptr;  ///< any constant that has no plain form: device, dtype object, layout, generator, …
+};
+struct DTypeArg {
+  DType dtype;
+  ObjectHandle object;
+};
 
 /// An operand. `object` keeps the exact Python constant for the replay plan (null for values and for
 /// sequences that hold values); the variant is its plain form for compilers.
 struct Arg {
-  std::variant<std::monostate /* None */, Value_, bool, int64_t, double, std::string, DTypeArg, ArgSeq, Opaque> v;
+  std::variant<std::monostate /* None */, Value_, bool, int64_t, double, std::string, DTypeArg, ArgSeq,
+               Opaque>
+      v;
   ObjectHandle object = nullptr;
 
   static Arg none() { return {}; }
@@ -72,7 +80,8 @@ struct OriginFrame {
   std::string function;
   int line = 0, column = -1, end_line = 0, end_column = -1;
 };
-/// Outermost first; shared between nodes of one instruction. `module` is the innermost module path ("layers.3.attn") or "".
+/// Outermost first; shared between nodes of one instruction. `module` is the innermost module path
+/// ("layers.3.attn") or "".
 struct Origin {
   std::vector<OriginFrame> frames;
   std::string module;
@@ -80,29 +89,31 @@ struct Origin {
 
 struct OpRow;  // op_table.h
 
-/// One call of a torch callable. Outputs are fresh values, except that an in-place op's result is its input again.
+/// One call of a torch callable. Outputs are fresh values, except that an in-place op's result is its input
+/// again.
 struct Node {
-  const OpRow* op = nullptr;        ///< table row, or null: extern node known by its callable only
-  ObjectHandle callable = nullptr;  ///< the torch callable the program called (always set; the replay plan calls it)
-  std::string name;                 ///< for people: "add", "linear", "Tensor.relu_"
+  const OpRow* op = nullptr;  ///< table row, or null: extern node known by its callable only
+  ObjectHandle callable =
+      nullptr;       ///< the torch callable the program called (always set; the replay plan calls it)
+  std::string name;  ///< for people: "add", "linear", "Tensor.relu_"
   std::vector<Arg> args;
   std::vector<std::pair<std::string, Arg>> kwargs;
-  std::vector<ValueId> outputs;     ///< kNoValue for a non-tensor element of a multi-output result
-  bool multi = false;               ///< the callable returns a tuple/list; outputs are its elements
-  bool mutates = false;             ///< writes an operand (in-place, out=, setitem)
-  bool random = false;              ///< uses the RNG stream: order among random nodes is kept
-  bool ambient = false;             ///< changes ambient state (set_grad_enabled, autocast …): a barrier
-  bool may_fail = false;            ///< can raise at run time although the metadata is right (index range, linalg)
+  std::vector<ValueId> outputs;  ///< kNoValue for a non-tensor element of a multi-output result
+  bool multi = false;            ///< the callable returns a tuple/list; outputs are its elements
+  bool mutates = false;          ///< writes an operand (in-place, out=, setitem)
+  bool random = false;           ///< uses the RNG stream: order among random nodes is kept
+  bool ambient = false;          ///< changes ambient state (set_grad_enabled, autocast …): a barrier
+  bool may_fail = false;  ///< can raise at run time although the metadata is right (index range, linalg)
   std::shared_ptr<const Origin> origin;
 };
 
 /// What a value is.
 struct Value {
   TensorMeta meta;
-  bool is_scalar = false;   ///< a dynamic Python int/float passed by value
-  int32_t producer = -1;    ///< node index; -1 = graph input
-  int32_t input = -1;       ///< input index if it is one
-  int32_t storage = -1;     ///< values with the same id may share memory (views, in-place results)
+  bool is_scalar = false;  ///< a dynamic Python int/float passed by value
+  int32_t producer = -1;   ///< node index; -1 = graph input
+  int32_t input = -1;      ///< input index if it is one
+  int32_t storage = -1;    ///< values with the same id may share memory (views, in-place results)
 };
 
 /// Nodes in program order; running them in that order with the callables is the definition of the result.
@@ -113,7 +124,7 @@ struct Graph {
   std::vector<ValueId> outputs;  ///< values the segment's recipes need afterwards
   bool grad_mode = true;         ///< at entry
   bool inference_mode = false;
-  bool needs_grad = false;       ///< grad mode on at some node with an operand that requires grad
+  bool needs_grad = false;  ///< grad mode on at some node with an operand that requires grad
 };
 
 /// Stable text of a graph for dumps and golden tests.

@@ -13,12 +13,13 @@ struct Ambient {
   bool inference_mode = false;
   bool deterministic = false, deterministic_warn = false;
   bool autocast_cpu = false;
-  int8_t autocast_cpu_dtype = 0;     ///< graph::DType number
+  int8_t autocast_cpu_dtype = 0;  ///< graph::DType number
   bool autocast_cache = true;
-  bool autocast_other = false;       ///< autocast on for another device type
+  bool autocast_other = false;  ///< autocast on for another device type
   int8_t default_dtype = 6;
-  bool default_device_set = false;   ///< torch.set_default_device / `with device:` active (a torch-function mode)
-  int16_t function_modes = 0;        ///< length of the torch-function mode stack
+  bool default_device_set =
+      false;                   ///< torch.set_default_device / `with device:` active (a torch-function mode)
+  int16_t function_modes = 0;  ///< length of the torch-function mode stack
   int16_t dispatch_modes = 0;
   int16_t functorch_levels = 0;
   bool torch_function_enabled = true;
@@ -32,7 +33,8 @@ struct Ambient {
 Ambient current_ambient();
 /// Fast check at segment entry: same as current_ambient() == expected.
 bool ambient_matches(const Ambient& expected);
-/// Sets grad mode / autocast etc. of the process to `target` where it differs (used after a trace to restore). GIL.
+/// Sets grad mode / autocast etc. of the process to `target` where it differs (used after a trace to
+/// restore). GIL.
 void restore_ambient(const Ambient& target);
 
 }  // namespace breakline::torch

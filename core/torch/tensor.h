@@ -7,8 +7,8 @@
 
 namespace breakline::torch {
 
-/// Loads the interface from an imported torch module; false (no error set) when torch is not importable or too old.
-/// Called once by engine after `import torch`; cheap when repeated.
+/// Loads the interface from an imported torch module; false (no error set) when torch is not importable or
+/// too old. Called once by engine after `import torch`; cheap when repeated.
 bool initialize();
 /// True after a successful initialize().
 bool available();
@@ -30,20 +30,27 @@ struct RawMeta {
   int64_t storage_offset;
   graph::DType dtype;
   graph::DeviceKind device;
-  uint64_t key_set;    ///< dispatch-key bits, 0 if unknown
+  uint64_t key_set;  ///< dispatch-key bits, 0 if unknown
   bool requires_grad;
   bool is_leaf;
 };
 RawMeta raw_meta(PyObject* tensor);
+/// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
+/// no wrapper. Where it is false, raw_meta leaves sizes and strides null.
+bool is_plain_keys(uint64_t key_set);
 /// Same as an owning value.
 graph::TensorMeta meta_of(PyObject* tensor);
 void* data_ptr(PyObject* tensor);
 /// Identity of the storage (address of its data start) and its byte size, for overlap guards.
-struct StorageExtent { const void* begin; size_t bytes; };
+struct StorageExtent {
+  const void* begin;
+  size_t bytes;
+};
 StorageExtent storage_of(PyObject* tensor);
 /// tensor._version
 int64_t version_of(PyObject* tensor);
-/// Marks an in-place write done by own kernels (torch._C._autograd / _bump_version). Returns false when impossible.
+/// Marks an in-place write done by own kernels (torch._C._autograd / _bump_version). Returns false when
+/// impossible.
 bool bump_version(PyObject* tensor);
 
 /// New uninitialised CPU tensor as a Python object (new reference; null + error on failure).
@@ -55,10 +62,14 @@ PyObject* dtype_object(graph::DType dtype);
 graph::DType dtype_of(PyObject* dtype_object);
 bool is_dtype(PyObject* object);
 bool is_device(PyObject* object);
-/// torch.Size / torch.layout / torch.memory_format / torch.dtype / torch.device instances: immutable constants.
+/// torch.Size / torch.layout / torch.memory_format / torch.dtype / torch.device instances: immutable
+/// constants.
 bool is_torch_constant(PyObject* object);
 
 /// A meta-device twin of `meta` (new reference), made once per distinct metadata (cached).
 PyObject* meta_twin(const graph::TensorMeta& meta);
+/// A meta twin of its own (new reference), for calls that write their operand. A non-leaf twin is a view of a
+/// leaf, so an in-place op on it is allowed as on the real tensor.
+PyObject* fresh_meta_twin(const graph::TensorMeta& meta);
 
 }  // namespace breakline::torch

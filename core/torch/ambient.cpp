@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads every ambient switch of PyTorch. Each has a quick way through a C++ symbol and a slow one through
+// torch._C.
+#include "core/torch/ambient.h"
+
+#include <array>
+#include <string_view>
+
+#include "core/torch/library.h"
+#include "core/torch/tensor.h"
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace breakline::torch {
+namespace {
+
+constexpr int8_t kCpu = 0;
+constexpr std::array<int8_t, 3> kOtherDevices = {1, 12, 13};  // cuda, xpu, mps
+constexpr std::array<const char*, 3> kOtherNames = {"cuda", "xpu", "mps"};
+
+/// Calls torch._C.<name>(argument?); null when that fails.
+py::Ref ask(const char* name, const char* argument = nullptr) {
+  const py::Ref function = py::Ref::steal(PyObject_GetAttr(library()->py.torch_c, py::intern(name)));
+  py::Ref result;
+  if (function) {
+    result = py::Ref::steal(argument ? PyObject_CallFunction(function.get(), "s", argument)
+                                     : PyObject_CallNoArgs(function.get()));
+  }
+  if (!result) PyErr_Clear();
+  return result;
+}
+bool ask_bool(const char* name, const char* argument = nullptr) {
+  return ask(name, argument).get() == Py_True;
+}
+int64_t ask_int(const char* name) {
+  const py::Ref result = ask(name);
+  const int64_t n = result ? PyLong_AsLongLong(result.get()) : 0;
+  PyErr_Clear();
+  return n;
+}
+int8_t ask_dtype(const char* name, const char* argument, int8_t otherwise);
+
+bool flushes_denormals() {
+#if defined(__SSE2__)
+  return (_mm_getcsr() & 0x8040U) != 0;  // FTZ | DAZ, what torch.set_flush_denormal sets
+#else
+  return false;
+#endif
+}
+
+bool functorch_active(const CppSymbols& cpp) {
+  if (cpp.functorch_stack) {
+    void* const* stack = cpp.functorch_stack();
+    return stack[0] != stack[1];
+  }
+  const py::Ref module = py::Ref::steal(PyObject_GetAttrString(library()->py.torch_c, "_functorch"));
+  const py::Ref top =
+      py::Ref::steal(module ? PyObject_CallMethod(module.get(), "peek_interpreter_stack", nullptr) : nullptr);
+  if (!top) PyErr_Clear();
+  return top && top.get() != Py_None;
+}
+
+/// True when a torch-function mode on the stack is torch.utils._device.DeviceContext.
+bool device_mode_on_stack(int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const py::Ref mode = py::Ref::steal(
+        PyObject_CallMethod(library()->py.torch_c, "_get_function_stack_at", "L", static_cast<long long>(i)));
+    if (!mode) {
+      PyErr_Clear();
+      continue;
+    }
+    if (std::string_view(Py_TYPE(mode.get())->tp_name).ends_with("DeviceContext")) return true;
+  }
+  return false;
+}
+
+int8_t ask_dtype(const char* name, const char* argument, int8_t otherwise) {
+  const py::Ref result = ask(name, argument);
+  const py::Ref text = py::Ref::steal(result ? PyObject_Str(result.get()) : nullptr);
+  if (!text) {
+    PyErr_Clear();
+    return otherwise;
+  }
+  std::string_view dtype = py::utf8(text.get());
+  if (dtype.starts_with("torch.")) dtype.remove_prefix(6);
+  for (int8_t t = 0; t < 16; ++t) {
+    if (graph::dtype_name(static_cast<graph::DType>(t)) == dtype) return t;
+  }
+  return otherwise;
+}
+
+int8_t default_dtype_by_python() {
+  const py::Ref dtype =
+      py::Ref::steal(PyObject_CallMethod(library()->py.torch, "get_default_dtype", nullptr));
+  if (!dtype) PyErr_Clear();
+  return static_cast<int8_t>(dtype ? dtype_of(dtype.get()) : graph::DType::kFloat32);
+}
+
+}  // namespace
+
+Ambient current_ambient() {
+  Ambient a;
+  const Library* l = library();
+  if (!l) return a;
+  const CppSymbols& cpp = l->cpp;
+  a.grad_mode = l->c.grad_mode();
+  a.inference_mode = cpp.inference_mode ? cpp.inference_mode() : ask_bool("is_inference_mode_enabled");
+  if (cpp.global_context && cpp.deterministic && cpp.deterministic_warn) {
+    const void* context = cpp.global_context();
+    a.deterministic = cpp.deterministic(context);
+    a.deterministic_warn = a.deterministic && cpp.deterministic_warn(context);
+  } else {
+    a.deterministic = ask_bool("_get_deterministic_algorithms");
+    a.deterministic_warn = a.deterministic && ask_bool("_get_deterministic_algorithms_warn_only");
+  }
+  if (cpp.autocast_enabled && cpp.autocast_dtype) {
+    a.autocast_cpu = cpp.autocast_enabled(kCpu);
+    a.autocast_cpu_dtype = a.autocast_cpu ? cpp.autocast_dtype(kCpu) : int8_t{0};
+    for (int8_t device : kOtherDevices) a.autocast_other = a.autocast_other || cpp.autocast_enabled(device);
+  } else {
+    a.autocast_cpu = ask_bool("is_autocast_enabled", "cpu");
+    a.autocast_cpu_dtype = a.autocast_cpu ? ask_dtype("get_autocast_dtype", "cpu", 15) : int8_t{0};
+    for (const char* device : kOtherNames)
+      a.autocast_other = a.autocast_other || ask_bool("is_autocast_enabled", device);
+  }
+  a.autocast_cache = cpp.autocast_cache ? cpp.autocast_cache() : ask_bool("is_autocast_cache_enabled");
+  a.default_dtype = cpp.default_dtype ? cpp.default_dtype() : default_dtype_by_python();
+  a.function_modes = static_cast<int16_t>(cpp.function_mode_count ? cpp.function_mode_count()
+                                                                  : ask_int("_len_torch_function_stack"));
+  if (a.function_modes) a.default_device_set = device_mode_on_stack(a.function_modes);
+  a.dispatch_modes = static_cast<int16_t>(cpp.dispatch_mode_count ? cpp.dispatch_mode_count()
+                                                                  : ask_int("_len_torch_dispatch_stack"));
+  a.functorch_levels = functorch_active(cpp) ? 1 : 0;
+  a.torch_function_enabled = cpp.function_disabled_state ? cpp.function_disabled_state() == 0
+                                                         : ask_bool("_is_torch_function_enabled");
+  a.anomaly = cpp.anomaly ? *cpp.anomaly : ask_bool("is_anomaly_enabled");
+  a.flush_denormal = flushes_denormals();
+  return a;
+}
+
+bool ambient_matches(const Ambient& expected) { return current_ambient() == expected; }
+
+bool Ambient::traceable(std::string* why) const {
+  const char* reason = nullptr;
+  if (functorch_levels)
+    reason = "functorch";
+  else if (function_modes || !torch_function_enabled)
+    reason = "torch-function-mode";
+  else if (dispatch_modes)
+    reason = "dispatch-mode";
+  else if (autocast_other || anomaly)
+    reason = "global-state";
+  if (reason && why) *why = reason;
+  return reason == nullptr;
+}
+
+void restore_ambient(const Ambient& target) {
+  const Library* l = library();
+  if (!l) return;
+  const Ambient now = current_ambient();
+  if (now.grad_mode != target.grad_mode) l->c.set_grad_mode(target.grad_mode);
+  const auto set = [l](const char* name, const char* format, auto... values) {
+    const py::Ref done = py::Ref::steal(PyObject_CallMethod(l->py.torch_c, name, format, values...));
+    if (!done) PyErr_Clear();  // a build without that device: nothing to restore
+  };
+  if (now.autocast_cpu != target.autocast_cpu)
+    set("set_autocast_enabled", "sO", "cpu", target.autocast_cpu ? Py_True : Py_False);
+  if (target.autocast_cpu && now.autocast_cpu_dtype != target.autocast_cpu_dtype) {
+    PyObject* dtype = dtype_object(static_cast<graph::DType>(target.autocast_cpu_dtype));
+    if (dtype) set("set_autocast_dtype", "sO", "cpu", dtype);
+  }
+  if (now.autocast_cache != target.autocast_cache) {
+    set("set_autocast_cache_enabled", "O", target.autocast_cache ? Py_True : Py_False);
+  }
+  if (now.default_dtype != target.default_dtype) {
+    PyObject* dtype = dtype_object(static_cast<graph::DType>(target.default_dtype));
+    if (dtype) set("_set_default_dtype", "O", dtype);
+  }
+}
+
+}  // namespace breakline::torch

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Outputs of a call: the op table's shape rule when it answers, else the meta-tensor call.
+#include <algorithm>
+
+#include "core/torch/ambient.h"
+#include "core/torch/arg_object.h"
+#include "core/torch/library.h"
+#include "core/torch/meta_call.h"
+#include "core/torch/registry.h"
+
+namespace breakline::torch {
+namespace {
+
+using graph::Arg;
+using graph::ValueId;
+
+int64_t rule_hits = 0;
+
+InferFailure unsupported(std::string message, std::string_view reason) {
+  InferFailure f;
+  f.why = InferFailure::kUnsupported;
+  f.reason = reason;
+  f.message = std::move(message);
+  return f;
+}
+
+bool has_keyword(const Call& call, std::string_view name) {
+  return std::any_of(call.kwargs.begin(), call.kwargs.end(),
+                     [name](const auto& k) { return k.first == name && !k.second.is_none(); });
+}
+
+std::optional<InferFailure> check_operands(const Call& call, bool& has_scalar) {
+  for (ValueId id : call.operands) {
+    const graph::Value& v = call.graph.values[static_cast<size_t>(id)];
+    if (v.is_scalar) {
+      has_scalar = true;
+    } else if (!v.meta.plain) {
+      return unsupported("an operand is no ordinary strided tensor", "tensor-subclass");
+    } else if (v.meta.device != graph::DeviceKind::kCpu && v.meta.device != graph::DeviceKind::kMeta) {
+      return unsupported("an operand is on another device", "foreign-device");
+    } else if (graph::item_size(v.meta.dtype) == 0) {
+      return unsupported("an operand has a dtype that is not handled", "no-shape-rule");
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Inferred> by_rule(const Call& call) {
+  const graph::OpRow* row = call.info.row;
+  if (!row || !row->rule || has_keyword(call, "out")) return std::nullopt;
+  graph::ShapeCall shape;
+  shape.graph = &call.graph;
+  shape.args = call.args;
+  shape.kwargs = call.kwargs;
+  shape.grad_mode = call.grad_mode;
+  shape.in_place = call.info.in_place;
+  shape.default_dtype = static_cast<graph::DType>(
+      library()->cpp.default_dtype ? library()->cpp.default_dtype() : current_ambient().default_dtype);
+  std::vector<Arg> swapped;
+  if (call.info.reversed && call.args.size() == 2) {
+    swapped = {call.args[1], call.args[0]};
+    shape.args = swapped;
+  }
+  auto outs = row->rule(shape, *row);
+  if (!outs) return std::nullopt;
+  ++rule_hits;
+  Inferred answer;
+  answer.structure = shape.returns_list ? Inferred::kTuple : Inferred::kTensor;
+  answer.outs = std::move(*outs);
+  answer.non_tensors.resize(answer.outs.size());
+  for (graph::ShapeOut& out : answer.outs) {
+    if (out.alias >= 0 && shape.args[static_cast<size_t>(out.alias)].is_value()) {
+      out.alias_value = shape.args[static_cast<size_t>(out.alias)].id();
+      if (!swapped.empty()) out.alias = 1 - out.alias;
+    }
+  }
+  if (call.info.in_place && !call.args.empty() && call.args[0].is_value())
+    answer.written.push_back(call.args[0].id());
+  return answer;
+}
+
+}  // namespace
+
+std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* callable,
+                                           const CallableInfo& info, std::span<const Arg> args,
+                                           std::span<const std::pair<std::string, Arg>> kwargs,
+                                           bool grad_mode) {
+  Call call{graph, callable, info, args, kwargs, grad_mode, {}};
+  const auto note = [&call](ValueId id) {
+    if (std::find(call.operands.begin(), call.operands.end(), id) == call.operands.end())
+      call.operands.push_back(id);
+  };
+  for (const Arg& a : args) visit_values(a, note);
+  for (const auto& [name, a] : kwargs) visit_values(a, note);
+  bool has_scalar = false;
+  if (auto bad = check_operands(call, has_scalar)) return *bad;
+  if (info.dynamic_shape) {
+    InferFailure f;
+    f.why = InferFailure::kDataDependent;
+    f.reason = "dynamic-shape";
+    f.message = info.name + ": the output's shape depends on data";
+    return f;
+  }
+  const Ambient now = current_ambient();
+  if (now.autocast_cpu || now.autocast_other) return unsupported("autocast is on", "global-state");
+  if (auto answer = by_rule(call)) return std::move(*answer);
+  if (has_scalar) return unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
+  return infer_by_meta(call);
+}
+
+InferStats infer_stats() { return {rule_hits, meta_call_count(), meta_call_us()}; }
+
+}  // namespace breakline::torch

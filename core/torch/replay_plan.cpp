@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The reference plan: every node through its torch callable, in program order, intermediates freed after
+// their last use.
+#include <algorithm>
+
+#include "core/torch/node_runner.h"
+
+namespace breakline::torch {
+namespace {
+
+class ReplayPlan final : public graph::Plan {
+ public:
+  ReplayPlan(std::shared_ptr<const graph::Graph> graph, const std::string& reason)
+      : graph_(std::move(graph)), dying_(last_uses(*graph_)) {
+    runners_.reserve(graph_->nodes.size());
+    info_.plan = "replay";
+    info_.reason = reason;
+    for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+      runners_.emplace_back(*graph_, static_cast<int>(i));
+      info_.kernels.push_back({graph_->nodes[i].name, "torch", {static_cast<int>(i)}, ""});
+    }
+  }
+
+  int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
+    constexpr size_t kInline = 256;
+    PyObject* room[kInline];
+    std::vector<PyObject*> heap;
+    const size_t n = graph_->values.size();
+    PyObject** slots = room;
+    if (n > kInline) {
+      heap.resize(n);
+      slots = heap.data();
+    }
+    std::fill(slots, slots + n, nullptr);
+    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
+      slots[graph_->inputs[i]] = Py_NewRef(static_cast<PyObject*>(inputs[i]));
+    }
+    const int failed = run_nodes(slots);
+    if (failed < 0) {
+      for (size_t i = 0; i < graph_->outputs.size(); ++i) outputs[i] = Py_XNewRef(slots[graph_->outputs[i]]);
+    }
+    release(slots, n, failed >= 0);
+    return failed;
+  }
+
+  const graph::PlanInfo& info() const override { return info_; }
+
+ private:
+  int run_nodes(PyObject** slots) const {
+    for (size_t i = 0; i < runners_.size(); ++i) {
+      if (!runners_[i].run(slots)) return static_cast<int>(i);
+      for (graph::ValueId id : dying_[i]) Py_CLEAR(slots[id]);
+    }
+    return -1;
+  }
+
+  /// Freeing tensors can run Python code (weak references), which must not see or lose the pending error.
+  static void release(PyObject** slots, size_t n, bool failed) {
+    if (!failed) {
+      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
+      return;
+    }
+    py::SavedError error;
+    for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
+    error.restore();
+  }
+
+  std::shared_ptr<const graph::Graph> graph_;
+  std::vector<std::vector<graph::ValueId>> dying_;
+  std::vector<NodeRunner> runners_;
+  graph::PlanInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Plan> make_replay_plan(std::shared_ptr<const graph::Graph> graph,
+                                              const std::string& reason) {
+  return std::make_unique<ReplayPlan>(std::move(graph), reason);
+}
+
+}  // namespace breakline::torch
