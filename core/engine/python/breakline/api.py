@@ -17,6 +17,12 @@ MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cu
 _targets = []  # weak references to every compiled object of the process, in order of making
 _on_new_target = None  # the engine server's hook
 _stance = "default"
+_defaults = {"device": "cpu", "fullgraph": False}
+
+
+def set_defaults(*, device, fullgraph):
+    """What `compile` assumes where the code names no device, and whether every target is fullgraph (command line, window)."""
+    _defaults.update(device=device, fullgraph=fullgraph)
 
 
 def on_new_target(hook):
@@ -82,7 +88,7 @@ def compile(
     *,
     model=None,
     fullgraph=False,
-    device="cpu",
+    device=None,
     plan=None,
     backend=None,
     mode=None,
@@ -97,7 +103,7 @@ def compile(
     """Compiles a function, a bound method or a module instance; without a first argument, returns a decorator.
 
     fullgraph  True: any graph break is an error, and nothing relaxes that.
-    device     "cpu" or "vulkan": where the graphs run.
+    device     "cpu" (also None) or "vulkan": where the graphs run.
     plan       "replay" runs the graph's operators one by one with PyTorch; None lets Breakline choose.
     backend    "eager" means plan="replay"; any other name or callable is accepted and means Breakline's own choice.
     name       how reports call the target.
@@ -108,7 +114,7 @@ def compile(
     """
     settings = dict(
         fullgraph=fullgraph,
-        device=device,
+        device=_defaults["device"] if device is None else device,
         plan=plan,
         backend=backend,
         mode=mode,
@@ -128,7 +134,8 @@ def compile(
         return subject
     if backend == "eager" and plan is None:
         plan = "replay"
-    return _compile_subject(subject, dict(fullgraph=fullgraph, device=device, plan=plan), name)
+    options = dict(fullgraph=fullgraph or _defaults["fullgraph"], device=settings["device"], plan=plan)
+    return _compile_subject(subject, options, name)
 
 
 def _compile_subject(subject, options, name):

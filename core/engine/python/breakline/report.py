@@ -121,12 +121,16 @@ def preview(targets):
 
 
 def of_targets(
-    targets, *, file="", argv=(), device=None, overlays=(), output=(), warnings=(), timing=None, region_finder=None
+    targets, *, file="", argv=(), device=None, overlays=(), output=(), warnings=(), timing=None, cache=None
 ):
-    """A whole report over `targets`, in order."""
+    """A whole report over `targets`, in order. `cache` ({Target: entry}) saves asking again for targets it holds."""
     from . import regions
 
-    entries = [of_target(target, f"t{number}") for number, target in enumerate(targets)]
+    cache = {} if cache is None else cache
+    for number, target in enumerate(targets):
+        if target not in cache:
+            cache[target] = of_target(target, f"t{number}")
+    entries = [cache[target] for target in targets]
     file = file or (targets[0].file if targets else "")
     folder = os.path.dirname(os.path.abspath(file)) if file else os.getcwd()
     result = versions()
@@ -137,7 +141,7 @@ def of_targets(
         targets=entries,
         breaks=[item for entry in entries for item in entry["breaks"]],
     )
-    found = (region_finder or regions.find)(result, folder, overlays)
+    found = regions.find(result, folder, overlays)
     result.update(
         regions=found.regions,
         overlays=found.overlays,

@@ -243,7 +243,6 @@ class Snapshot:
         parts = [
             _State(torch.get_rng_state, torch.set_rng_state),
             _State(random.getstate, random.setstate),
-            _State(torch.is_grad_enabled, torch.set_grad_enabled),
             _State(torch.get_default_dtype, torch.set_default_dtype),
         ]
         numpy = sys.modules.get("numpy")
@@ -257,13 +256,6 @@ class Snapshot:
             for part in self._storages.values():
                 part.restore()
             for part in self._parts:
-                part.restore()
-        # the grad mode is among the parts, and leaving no_grad would undo it
-        self._parts_grad_mode()
-
-    def _parts_grad_mode(self):
-        for part in self._parts:
-            if isinstance(part, _State) and part.put is torch.set_grad_enabled:
                 part.restore()
 
     def _visit(self, value, label):
@@ -416,9 +408,10 @@ class Recording:
         self._snapshot = Snapshot(roots)
         self.uncloneable = self._snapshot.uncloneable
         self.region = markers.region_flag()
+        self.grad = torch.is_grad_enabled()
         self.inference = torch.is_inference_mode_enabled()
         self.autocast = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-        self.new_segments = None
+        self.made_before = None  # counts of the target when this call began
         self._users = None
 
     def restore(self):
@@ -431,24 +424,21 @@ class Recording:
         nothing but replays runs between two stagings (`forget_users_state` after anything else has run)."""
         if self._users is None:
             self._users = Snapshot(self._roots)
-        grad, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
-        flag = markers.region_flag()
+        dtype, flag = torch.get_default_dtype(), markers.region_flag()
         try:
             self.restore()
             with contextlib.ExitStack() as stack:
+                stack.enter_context(torch.set_grad_enabled(self.grad and not no_grad))
                 if self.inference:
                     stack.enter_context(torch.inference_mode())
                 enabled, autocast_dtype = self.autocast
                 if enabled:
                     stack.enter_context(torch.autocast("cpu", dtype=autocast_dtype))
-                if no_grad:
-                    stack.enter_context(torch.no_grad())
                 if self.region != flag:
                     stack.enter_context(markers.error_on_graph_break(self.region))
                 yield
         finally:
             self._users.restore()
-            torch.set_grad_enabled(grad)
             torch.set_default_dtype(dtype)
 
     def forget_users_state(self):
@@ -484,13 +474,13 @@ class Recorder:
         self._prune(target)
         self._keys[target].add(key)
         recording = Recording(target, args, kwargs)
-        recording.before = _made(target)
+        recording.made_before = _made(target)
         recordings.append(recording)
 
     def _prune(self, target):
         """Drops the last recording when its call made nothing new (the same guards held)."""
         recordings = self.recordings[target]
-        if len(recordings) > 1 and _made(target) == recordings[-1].before:
+        if len(recordings) > 1 and _made(target) == recordings[-1].made_before:
             recordings.pop()
 
     def finish(self):

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes PyTorch's own names ours: `torch.compile`, `torch._dynamo`, `torch.compiler.*`, for the engine and `breakline run`.
+
+`torch._dynamo` becomes a lazy stand-in that answers the names of `_NAMES` and loads the real module, which is slow to
+import, only for names it alone has. A plain script that just imports breakline is not touched.
+"""
+
+import contextlib
+import functools
+import importlib
+import sys
+import threading
+import types
+
+from . import _native, api, markers
+
+_lock = threading.RLock()
+_real = None
+_installed = None
+
+_COMPILE_KEYWORDS = ("fullgraph", "dynamic", "backend", "mode", "options", "name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
+
+
+def torch_compile(model=None, **keywords):
+    """`torch.compile` as Breakline's: the same keywords, the same errors for others."""
+    for keyword in keywords:
+        if keyword not in _COMPILE_KEYWORDS and keyword not in ("device", "plan"):
+            raise TypeError(f"compile() got an unexpected keyword argument {keyword!r}")
+    return api.compile(model, **keywords)
+
+
+torch_compile.__name__ = torch_compile.__qualname__ = "compile"
+_native.register(torch_compile, "compile")
+
+
+def export(f, *args, **kwargs):
+    """`torch._dynamo.export`: one graph or an error. Breakline makes no exported programs, so what it can say is whether
+    `f` has a graph break; without one the call is refused too, in one sentence."""
+
+    def run(*args, **kwargs):
+        api.compile(f, fullgraph=True)(*args, **kwargs)
+        raise NotImplementedError("Breakline makes no exported programs: call torch.export.export in a run without breakline.")
+
+    return run(*args, **kwargs) if args or kwargs else run
+
+
+_native.register(export, "export")
+
+
+def optimize(backend="inductor", *, nopython=False, error_on_graph_break=None, dynamic=None, **_ignored):
+    """`torch._dynamo.optimize`: a decorator that compiles."""
+
+    def decorate(function):
+        compiled = api.compile(function, fullgraph=nopython, backend=backend, dynamic=dynamic)
+        return compiled if error_on_graph_break is None else markers.error_on_graph_break(error_on_graph_break)(compiled)
+
+    return decorate
+
+
+def _mark_nothing(tensor, *args, **kwargs):
+    """Hints about dynamic sizes: accepted, and without effect on results."""
+
+
+def _no_registration(*args, **kwargs):
+    """A registration that only PyTorch's own compiler reads: accepted."""
+    if len(args) == 1 and callable(args[0]) and not kwargs:
+        return args[0]
+    return lambda function: function
+
+
+def _null_region(function=None, **_ignored):
+    """A context manager and decorator without effect."""
+    if function is not None:
+        return function
+
+    class Null(contextlib.ContextDecorator):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            return False
+
+    return Null()
+
+
+class _Config(types.ModuleType):
+    """`torch._dynamo.config`: takes any setting, answers what was set or PyTorch 2.13's default."""
+
+    _DEFAULTS = dict(
+        suppress_errors=False,
+        verbose=False,
+        recompile_limit=8,
+        cache_size_limit=8,
+        accumulated_recompile_limit=256,
+        fail_on_recompile_limit_hit=False,
+        error_on_recompile=False,
+        capture_scalar_outputs=False,
+        capture_dynamic_output_shape_ops=False,
+        allow_empty_graphs=False,
+        nested_graph_breaks=False,
+        replay_side_effects=True,
+        disable=False,
+        automatic_dynamic_shapes=True,
+        assume_static_by_default=True,
+        specialize_int=False,
+        specialize_float=False,
+        inline_inbuilt_nn_modules=True,
+        allow_rnn=False,
+        trace_numpy=True,
+        compiled_autograd=False,
+        optimize_ddp=True,
+        guard_nn_modules=True,
+    )
+
+    def __getattr__(self, name):
+        if name in self._DEFAULTS:
+            return self._DEFAULTS[name]
+        raise AttributeError(f"torch._dynamo.config has no setting {name!r} that Breakline knows")
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in ("recompile_limit", "cache_size_limit") and isinstance(value, int) and value > 0:
+            _native.load().set_option("recompile_limit", value)
+
+    def patch(self, changes=None, **more):
+        """A context manager and decorator that changes settings for a while."""
+        return _Patch(self, {**(changes if isinstance(changes, dict) else {}), **more})
+
+
+class _Patch(contextlib.ContextDecorator):
+    def __init__(self, config, changes):
+        self._config, self._changes, self._outer = config, changes, []
+
+    def _recreate_cm(self):
+        return self
+
+    def __enter__(self):
+        self._outer.append({name: getattr(self._config, name, None) for name in self._changes})
+        for name, value in self._changes.items():
+            setattr(self._config, name, value)
+
+    def __exit__(self, *exception):
+        for name, value in self._outer.pop().items():
+            setattr(self._config, name, value)
+        return False
+
+
+def _optimized_module():
+    from .module import OptimizedModule
+
+    return OptimizedModule
+
+
+# What the stand-in answers without loading the real module.
+_NAMES = {
+    "error_on_graph_break": markers.error_on_graph_break,
+    "graph_break": markers.graph_break,
+    "skip_frame": markers.skip_frame,
+    "step_unsupported": markers.step_unsupported,
+    "disable": markers.disable,
+    "allow_in_graph": markers.allow_in_graph,
+    "nonstrict_trace": markers.nonstrict_trace,
+    "assume_constant_result": markers.assume_constant_result,
+    "is_compiling": markers.is_compiling,
+    "reset": api.reset,
+    "explain": api.explain,
+    "export": export,
+    "optimize": optimize,
+    "optimize_assert": functools.partial(optimize, nopython=True),
+    "set_stance": api.set_stance,
+    "mark_dynamic": _mark_nothing,
+    "maybe_mark_dynamic": _mark_nothing,
+    "mark_static": _mark_nothing,
+    "mark_static_address": _mark_nothing,
+    "mark_unbacked": _mark_nothing,
+    "substitute_in_graph": _no_registration,
+    "disallow_in_graph": markers.disable,
+    "forbid_in_graph": _no_registration,
+    "dont_skip_tracing": _null_region,
+    "disable_nested_graph_breaks": _null_region,
+    "patch_dynamo_config": lambda *changes, **more: _installed.config.patch(*changes, **more),
+    "override_cudagraphs": _null_region,
+    "list_backends": lambda *args, **kwargs: ["breakline", "eager", "inductor"],
+}
+
+# What `torch.compiler` gets.
+_COMPILER_NAMES = {
+    "compile": torch_compile,
+    "disable": markers.disable,
+    "is_compiling": markers.is_compiling,
+    "is_dynamo_compiling": markers.is_compiling,
+    "reset": api.reset,
+    "allow_in_graph": markers.allow_in_graph,
+    "assume_constant_result": markers.assume_constant_result,
+    "set_stance": api.set_stance,
+    "error_on_graph_break": markers.error_on_graph_break,
+    "substitute_in_graph": _no_registration,
+    "list_backends": _NAMES["list_backends"],
+    "cudagraph_mark_step_begin": lambda: None,
+    "nested_compile_region": _null_region,
+}
+
+
+class _DynamoStandin(types.ModuleType):
+    """Stands where `torch._dynamo` does. Submodules are PyTorch's own and load when asked for."""
+
+    _breakline_standin = True
+
+    def __getattr__(self, name):
+        if name == "OptimizedModule":
+            return _optimized_module()
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return getattr(real_dynamo(), name)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_NAMES})
+
+
+def real_dynamo():
+    """PyTorch's own `torch._dynamo`, imported now if need be; the stand-in stays in its place."""
+    global _real
+    with _lock:
+        current = sys.modules.get("torch._dynamo")
+        if current is not None and current is not _installed:
+            return current
+        if _real is None:
+            import torch
+
+            kept = {name: sys.modules.pop(name) for name in ("torch._dynamo", "torch._dynamo.config") if name in sys.modules}
+            kept_attributes = {name: vars(torch.compiler)[name] for name in _COMPILER_NAMES if name in vars(torch.compiler)}
+            compile_ = torch.compile
+            vars(torch).pop("_dynamo", None)
+            try:
+                _real = importlib.import_module("torch._dynamo")
+            finally:
+                if _installed is not None:
+                    sys.modules.update({name: module for name, module in kept.items() if name == "torch._dynamo"})
+                    torch._dynamo = _installed
+                    torch.compile = compile_
+                    for name, value in kept_attributes.items():
+                        setattr(torch.compiler, name, value)
+            _native.register_torch()
+        return _real
+
+
+def is_installed():
+    """Whether `torch.compile` is ours."""
+    return _installed is not None
+
+
+def install():
+    """Makes PyTorch's names ours in this process. Imports torch; safe to call again."""
+    global _installed, _real
+    with _lock:
+        if _installed is not None:
+            return
+        import torch
+
+        loaded = sys.modules.get("torch._dynamo")
+        if loaded is not None:
+            _real = loaded
+        standin = _DynamoStandin("torch._dynamo", "Breakline's stand-in for torch._dynamo.")
+        standin.__path__ = [f"{path}/_dynamo" for path in torch.__path__]
+        standin.__package__ = "torch._dynamo"
+        for name, value in _NAMES.items():
+            setattr(standin, name, value)
+        standin.config = _Config("torch._dynamo.config")
+        _installed = standin
+        sys.modules["torch._dynamo"] = standin
+        torch._dynamo = standin
+        torch.compile = torch_compile
+        for name, value in _COMPILER_NAMES.items():
+            setattr(torch.compiler, name, value)
+        torch._utils.is_compiling = markers.is_compiling
+        _native.register(torch.compiler.is_exporting, "is_exporting")
+
+
