@@ -4,6 +4,7 @@
 Nothing here imports PyTorch: what PyTorch has already loaded is looked up in sys.modules.
 """
 
+import contextlib
 import glob
 import os
 import sys
@@ -82,7 +83,8 @@ def _register(target, kind, data):
     if id(target) in _registered:
         return
     _registered.add(id(target))
-    _extension.register_marker(target, kind, **data)
+    with contextlib.suppress(ValueError):  # an engine that does not know the kind treats the object as plain Python
+        _extension.register_marker(target, kind, **data)
 
 
 def register(target, kind, **data):
@@ -103,7 +105,6 @@ _TORCH_MARKERS = {
         "step_unsupported": "step_unsupported",
         "disable": "disable_call",
         "ErrorOnGraphBreakDecoratorContextManager": "region",
-        "error_on_graph_break": "region",
     },
     "torch._dynamo.eval_frame": {"export": "export"},
     "torch._dynamo.external_utils": {

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from . import overlays as overlay_keys
 
 _NAME = "error_on_graph_break"
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+# both: a build tree may hold links to the sources
+_PACKAGES = {os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.realpath(__file__))}
 
 
 @dataclass
@@ -27,7 +28,7 @@ def _library_folders():
     paths = sysconfig.get_paths()
     folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     folders |= {path for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
-    return tuple(os.path.join(os.path.realpath(folder), "") for folder in folders | {_PACKAGE})
+    return tuple(os.path.join(os.path.realpath(folder), "") for folder in folders | _PACKAGES)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -35,7 +36,7 @@ def is_user_file(path):
     """Whether `path` is a file of the user's: Python source outside the library folders and outside this package."""
     if not path or path.startswith("<") or not path.endswith(".py"):
         return False
-    return not os.path.realpath(path).startswith(_library_folders())
+    return not (os.path.realpath(path).startswith(_library_folders()) or os.path.abspath(path).startswith(_library_folders()))
 
 
 def relative(path, folder):

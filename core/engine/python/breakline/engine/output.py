@@ -28,8 +28,11 @@ class Capture:
             os.close(write_end)
             os.set_blocking(read_end, False)
             self._pipes[read_end] = (name, codecs.getincrementaldecoder("utf-8")("replace"))
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        for fd, name in ((1, "stdout"), (2, "stderr")):
+            # fresh objects: the old ones may believe that they write to a file, and could not be reconfigured
+            stream = open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
         threading.Thread(target=self._pump, name="breakline-output", daemon=True).start()
 
     def _pump(self):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine's main loop: one thread reads requests, the main thread answers them one by one and runs the user's code."""
 
+import faulthandler
+import inspect
 import os
 import queue
 import signal
 import sys
 import threading
-import time
+import traceback
 
 from .. import _native
 from .._version import __version__
@@ -199,8 +201,6 @@ class Server:
             self.capture.flush()
             self.stream.fail(number, fault.code, fault.sentence, fault.data)
         except Exception as error:
-            import traceback
-
             self.capture.flush()
             self.stream.fail(
                 number,
@@ -219,8 +219,6 @@ class Server:
 
 
 def _call(handler, method, params):
-    import inspect
-
     try:
         inspect.signature(handler).bind(**params)
     except TypeError as error:
@@ -230,8 +228,17 @@ def _call(handler, method, params):
 
 def main():
     """Runs the engine on the process's standard streams until its client shuts it down or goes away."""
-    started = time.perf_counter()
     read_fd, write_fd = os.dup(0), os.dup(1)
+    crash_report = os.fdopen(os.dup(2), "w", buffering=1)  # the client reads it when the engine dies
+    faulthandler.enable(crash_report)
+    try:
+        return _serve(read_fd, write_fd)
+    except BaseException:
+        traceback.print_exc(file=crash_report)
+        os._exit(1)
+
+
+def _serve(read_fd, write_fd):
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
@@ -240,7 +247,6 @@ def main():
     if not sys.flags.safe_path and sys.path and os.path.realpath(sys.path[0] or os.getcwd()) == os.path.realpath(os.getcwd()):
         del sys.path[0]  # `-m` put the working folder there; the target's own folder takes its place
     server = Server(stream, capture)
-    server.started = started
     signal.signal(signal.SIGINT, server.requests.on_signal)
     server.serve()
     capture.flush()

@@ -145,7 +145,7 @@ def running_user_code():
     """Turns what user code raises into Ended; a clean sys.exit() is no error."""
     try:
         yield
-    except Cancelled:
+    except (Cancelled, Fault):
         raise
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -175,7 +175,7 @@ class Session:
     that came from the program's folder."""
 
     def __init__(self):
-        self._before = None
+        self._before = set(sys.modules)
         self._folder_entry = None
 
     def enter(self, folder, argv):
@@ -186,14 +186,12 @@ class Session:
         if not sys.flags.safe_path:
             sys.path.insert(0, folder)
             self._folder_entry = folder
-        if self._before is None:
-            self._before = set(sys.modules)
 
     def forget_modules(self):
         """Drops the modules that the user's program brought in from user files, so that a rerun loads them anew."""
         from ..regions import is_user_file
 
-        for name in set(sys.modules) - (self._before or set()):
+        for name in set(sys.modules) - self._before:
             if is_user_file(getattr(sys.modules[name], "__file__", None) or ""):
                 del sys.modules[name]
         importlib.invalidate_caches()
