@@ -40,9 +40,6 @@ const std::vector<RuleRow>& rule_rows();
 /// The rule of an opcode, or null.
 Rule find_rule(int opcode);
 
-/// True when `slot` holds a cell (own or free variable).
-bool is_cell_slot(PyCodeObject* real, int slot);
-
 namespace rules {
 
 inline void drop(Emitter&) {}

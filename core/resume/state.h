@@ -8,28 +8,35 @@ namespace breakline::resume {
 
 /// What happens to a virtual frame's return value.
 enum class OnReturn : uint8_t {
-  kPush,      ///< pushed on the caller's stack (an ordinary call)
-  kDiscard,   ///< dropped: the caller's stack already holds the result (an inlined __init__, after its None check)
+  kPush,     ///< pushed on the caller's stack (an ordinary call)
+  kDiscard,  ///< dropped: the caller's stack already holds the result (an inlined __init__, after its None
+             ///< check)
 };
 
-/// One virtual frame of a continuation. Its values live in State::slots: first code->slot_count locals, then `stack` operands.
+/// One virtual frame of a continuation. Its values live in State::slots: first code->slot_count locals, then
+/// `stack` operands.
 struct Frame {
   const bytecode::Code* code = nullptr;
-  PyObject* function = nullptr;  ///< borrowed from `owner`-kept objects, may be null for frames without a function object
-  PyObject* globals = nullptr;   ///< borrowed (kept alive by the function or the site)
+  PyObject* function =
+      nullptr;  ///< borrowed from `owner`-kept objects, may be null for frames without a function object
+  PyObject* globals = nullptr;  ///< borrowed (kept alive by the function or the site)
   PyObject* builtins = nullptr;
-  PyObject* locals = nullptr;    ///< mapping of a class body / module frame; null for optimised frames
-  int pc = 0;                    ///< index of the next instruction
-  int stack = 0;                 ///< operands on its stack
+  PyObject* locals = nullptr;  ///< mapping of a class body / module frame; null for optimised frames
+  int pc = 0;                  ///< index of the next instruction
+  int stack = 0;               ///< operands on its stack
   OnReturn on_return = OnReturn::kPush;
+  py::Ref owner;  ///< keeps the function alive while the frame lives; may be empty when State::kept does
+  py::Ref
+      snapshot;  ///< the dict that locals() gives in a function (3.11 and 3.12 hand out the same one again)
 };
 
-/// The concrete state of all frames of one root, outermost first. Owns the slots (null = unbound local or NULL operand).
+/// The concrete state of all frames of one root, outermost first. Owns the slots (null = unbound local or
+/// NULL operand).
 struct State {
   std::vector<Frame> frames;
-  std::vector<PyObject*> slots;         ///< all frames' values, in frame order
-  PyObject* handled = nullptr;          ///< exception being handled (what sys.exception() gives), owned, or null
-  std::vector<py::Ref> kept;            ///< functions, globals and the like that frames borrow
+  std::vector<PyObject*> slots;  ///< all frames' values, in frame order
+  PyObject* handled = nullptr;   ///< exception being handled (what sys.exception() gives), owned, or null
+  std::vector<py::Ref> kept;     ///< functions, globals and the like that frames borrow
 
   State() = default;
   State(State&&) noexcept;
@@ -39,10 +46,18 @@ struct State {
   void clear();
 
   Frame& top() { return frames.back(); }
-  PyObject*& operand(int from_top) { return slots[slots.size() - from_top]; }                 ///< 1 = TOS of the top frame
+  PyObject*& operand(int from_top) { return slots[slots.size() - from_top]; }  ///< 1 = TOS of the top frame
   PyObject*& local(int slot) { return slots[slots.size() - top().stack - top().code->slot_count + slot]; }
-  void push(PyObject* owned) { slots.push_back(owned); ++top().stack; }
-  PyObject* pop() { PyObject* o = slots.back(); slots.pop_back(); --top().stack; return o; }
+  void push(PyObject* owned) {
+    slots.push_back(owned);
+    ++top().stack;
+  }
+  PyObject* pop() {
+    PyObject* o = slots.back();
+    slots.pop_back();
+    --top().stack;
+    return o;
+  }
   void drop(int count);
 };
 

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Real CPython frames around one concrete operation. Each is the frame of a tiny function whose code object
+// was given the name, file and position of the user's instruction; the functions are made once for each
+// (code, instruction, globals).
+#include "core/resume/trampoline.h"
+
+#include <opcode.h>
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+#include "core/resume/unwind.h"
+
+namespace breakline::resume {
+namespace {
+
+using bytecode::Code;
+using bytecode::Position;
+
+// ---- position tables
+// -----------------------------------------------------------------------------------------------
+
+void put_varint(std::string& out, unsigned value) {
+  for (; value >= 64; value >>= 6) out.push_back(static_cast<char>((value & 63) | 64));
+  out.push_back(static_cast<char>(value));
+}
+
+void put_signed(std::string& out, int value) {
+  put_varint(out, value < 0 ? (static_cast<unsigned>(-value) << 1) | 1 : static_cast<unsigned>(value) << 1);
+}
+
+// A table (Objects/locations.md of CPython) that gives every unit the same position.
+std::string position_table(const Position& p, int first_line, int units) {
+  constexpr int kLong = 14, kNoColumns = 13;
+  std::string table;
+  int from = first_line;
+  while (units > 0) {
+    const int run = units < 8 ? units : 8;
+    const bool columns = p.column >= 0 && p.end_column >= 0 && p.end_line >= p.line;
+    table.push_back(static_cast<char>(0x80 | ((columns ? kLong : kNoColumns) << 3) | (run - 1)));
+    put_signed(table, p.line - from);
+    from = p.line;
+    if (columns) {
+      put_varint(table, p.end_line - p.line);
+      put_varint(table, p.column + 1);
+      put_varint(table, p.end_column + 1);
+    }
+    units -= run;
+  }
+  return table;
+}
+
+// ---- functions in disguise
+// -----------------------------------------------------------------------------------------
+
+struct Body {
+  std::string bytes;  // opcode and argument pairs
+  int arguments = 0;
+  int stack = 2;
+  PyObject* name = nullptr;
+};
+
+PyObject* template_code() {
+  static PyObject* code = [] {
+    py::Ref module = py::Ref::steal(Py_CompileString("lambda: 0", "<breakline>", Py_eval_input));
+    py::Ref globals = py::Ref::steal(PyDict_New());
+    py::Ref function =
+        py::Ref::steal(module ? PyEval_EvalCode(module.get(), globals.get(), globals.get()) : nullptr);
+    return function ? Py_NewRef(PyFunction_GetCode(function.get())) : nullptr;
+  }();
+  return code;
+}
+
+PyObject* make_function(const Code* code, int index, PyObject* globals, const Body& body) {
+  PyCodeObject* real = code->code;
+  Position position = code->position(index);
+  if (position.line <= 0) position.line = real->co_firstlineno;
+  const std::string table =
+      position_table(position, real->co_firstlineno, static_cast<int>(body.bytes.size() / 2));
+  py::Ref names = py::Ref::steal(body.name ? PyTuple_Pack(1, body.name) : PyTuple_New(0));
+  py::Ref variables = py::Ref::steal(PyTuple_New(body.arguments));
+  if (!names || !variables || !template_code()) return nullptr;
+  for (int i = 0; i < body.arguments; ++i)
+    PyTuple_SET_ITEM(variables.get(), i, PyUnicode_FromFormat(".%d", i));  // a name no source can spell
+  py::Ref kwargs = py::Ref::steal(Py_BuildValue(
+      "{sOsOsOsisy#sy#sisisisOsO}", "co_name", real->co_name, "co_qualname", real->co_qualname, "co_filename",
+      real->co_filename, "co_firstlineno", real->co_firstlineno, "co_linetable", table.data(),
+      static_cast<Py_ssize_t>(table.size()), "co_code", body.bytes.data(),
+      static_cast<Py_ssize_t>(body.bytes.size()), "co_argcount", body.arguments, "co_nlocals", body.arguments,
+      "co_stacksize", body.stack + body.arguments, "co_varnames", variables.get(), "co_names", names.get()));
+  py::Ref replace = py::Ref::steal(PyObject_GetAttrString(template_code(), "replace"));
+  py::Ref empty = py::Ref::steal(PyTuple_New(0));
+  if (!kwargs || !replace || !empty) return nullptr;
+  py::Ref disguised = py::Ref::steal(PyObject_Call(replace.get(), empty.get(), kwargs.get()));
+  return disguised ? PyFunction_New(disguised.get(), globals) : nullptr;
+}
+
+void put(std::string& bytes, int opcode, int arg) {
+  bytes.push_back(static_cast<char>(opcode));
+  bytes.push_back(static_cast<char>(arg));
+}
+
+void put_caches(std::string& bytes, int count) {
+  for (; count > 0; --count) put(bytes, CACHE, 0);
+}
+
+// def frame(job): return job()
+Body forwarding_body() {
+  Body body;
+  body.arguments = 1;
+  body.stack = 4;
+  put(body.bytes, RESUME, 0);
+#if PY_VERSION_HEX < 0x030D0000
+  put(body.bytes, PUSH_NULL, 0);
+  put(body.bytes, LOAD_FAST, 0);
+#else
+  put(body.bytes, LOAD_FAST, 0);
+  put(body.bytes, PUSH_NULL, 0);
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+  put(body.bytes, PRECALL, 0);
+  put_caches(body.bytes, 1);
+  put(body.bytes, CALL, 0);
+  put_caches(body.bytes, 4);
+#else
+  put(body.bytes, CALL, 0);
+  put_caches(body.bytes, 3);
+#endif
+  put(body.bytes, RETURN_VALUE, 0);
+  return body;
+}
+
+Body native_body(const NativeInstruction& instruction) {
+  Body body;
+  body.arguments = instruction.inputs;
+  body.stack = instruction.inputs + instruction.outputs + 2;
+  body.name = instruction.name;
+  put(body.bytes, RESUME, 0);
+  for (int i = 0; i < instruction.inputs; ++i) put(body.bytes, LOAD_FAST, i);
+  if (instruction.arg > 255) put(body.bytes, EXTENDED_ARG, instruction.arg >> 8);
+  put(body.bytes, instruction.opcode, instruction.arg & 255);
+  put_caches(body.bytes, instruction.caches);
+  if (instruction.as_tuple) {
+    if (instruction.outputs > 255) put(body.bytes, EXTENDED_ARG, instruction.outputs >> 8);
+    put(body.bytes, BUILD_TUPLE, instruction.outputs & 255);
+  }
+  put(body.bytes, RETURN_VALUE, 0);
+  return body;
+}
+
+// ---- the cache
+// -----------------------------------------------------------------------------------------------------
+
+struct Key {
+  const Code* code;
+  int index;
+  PyObject* globals;
+  bool operator==(const Key& o) const { return code == o.code && index == o.index && globals == o.globals; }
+};
+struct KeyHash {
+  size_t operator()(const Key& k) const {
+    size_t h = reinterpret_cast<size_t>(k.code) >> 4;
+    h = h * 1000003 ^ (reinterpret_cast<size_t>(k.globals) >> 4);
+    return h * 1000003 ^ static_cast<size_t>(k.index);
+  }
+};
+using Cache = std::unordered_map<Key, PyObject*, KeyHash>;
+
+template <class MakeBody>
+PyObject* cached_function(Cache& cache, const Code* code, int index, PyObject* globals, MakeBody make_body) {
+  auto found = cache.find({code, index, globals});
+  if (found != cache.end()) return found->second;
+  PyObject* function = make_function(code, index, globals, make_body());
+  if (function) cache.emplace(Key{code, index, globals}, function);  // the function keeps the globals alive
+  return function;
+}
+
+PyObject* forwarding_function(const Code* code, int index, PyObject* globals) {
+  static auto* cache = new Cache;
+  return cached_function(*cache, code, index, globals, forwarding_body);
+}
+
+// ---- the callable that a forwarding function calls
+// ------------------------------------------------------------------
+
+struct Carrier {
+  PyObject ob_base;
+  vectorcallfunc call;
+  Job* job;
+  int frame;  // next virtual frame to wear
+};
+
+PyObject* carry(PyObject* self, PyObject* const*, size_t, PyObject*);
+
+PyTypeObject* carrier_type() {
+  static PyTypeObject type = [] {
+    PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
+    t.tp_name = "breakline.frame_job";
+    t.tp_basicsize = sizeof(Carrier);
+    t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+    t.tp_vectorcall_offset = offsetof(Carrier, call);
+    t.tp_call = PyVectorcall_Call;
+    return t;
+  }();
+  static const bool ready = PyType_Ready(&type) == 0;
+  return ready ? &type : nullptr;
+}
+
+// Free carriers are kept; nested calls and threads each take their own.
+std::vector<Carrier*>& free_carriers() {
+  static auto* list = new std::vector<Carrier*>;
+  return *list;
+}
+
+Carrier* take_carrier() {
+  auto& list = free_carriers();
+  if (!list.empty()) {
+    Carrier* carrier = list.back();
+    list.pop_back();
+    return carrier;
+  }
+  PyTypeObject* type = carrier_type();
+  Carrier* carrier = type ? PyObject_New(Carrier, type) : nullptr;
+  if (carrier) carrier->call = carry;
+  return carrier;
+}
+
+void give_back(Carrier* carrier) {
+  carrier->job = nullptr;
+  if (Py_REFCNT(carrier) == 1 && free_carriers().size() < 16) {
+    free_carriers().push_back(carrier);
+  } else {
+    Py_DECREF(carrier);  // someone kept the frame's locals
+  }
+}
+
+// Index of the instruction at which a virtual frame stands.
+int standing_at(const State& state, size_t frame) {
+  return state.frames[frame].pc - (frame + 1 < state.frames.size() ? 1 : 0);
+}
+
+bool enter(Job& job, size_t frame) {
+  State& state = *job.state;
+  if (frame == state.frames.size()) {
+    job.outcome = job.run(state, *job.instr);
+    return job.outcome != Outcome::kRaised && job.outcome != Outcome::kReraised;
+  }
+  const Frame& worn = state.frames[frame];
+  PyObject* function = forwarding_function(worn.code, standing_at(state, frame), worn.globals);
+  Carrier* carrier = function ? take_carrier() : nullptr;
+  if (!carrier) return false;
+  carrier->job = &job;
+  carrier->frame = static_cast<int>(frame) + 1;
+  PyObject* const args[] = {reinterpret_cast<PyObject*>(carrier)};
+  PyObject* done = PyObject_Vectorcall(function, args, 1, nullptr);
+  give_back(carrier);
+  if (!done) {
+    strip_traceback(1);
+    return false;
+  }
+  Py_DECREF(done);
+  return true;
+}
+
+PyObject* carry(PyObject* self, PyObject* const*, size_t, PyObject*) {
+  auto* carrier = reinterpret_cast<Carrier*>(self);
+  if (!carrier->job) {
+    PyErr_SetString(PyExc_RuntimeError, "this frame has ended; call the function itself instead");
+    return nullptr;
+  }
+  if (!enter(*carrier->job, carrier->frame)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+Outcome run_in_frames(State& state, Frames frames, Job& job) {
+  const size_t first = frames == Frames::kNone        ? state.frames.size()
+                       : frames == Frames::kInnermost ? state.frames.size() - 1
+                                                      : 0;
+  job.outcome = Outcome::kNext;
+  if (enter(job, first)) return job.outcome;
+  return job.outcome == Outcome::kReraised ? Outcome::kReraised : Outcome::kRaised;
+}
+
+PyObject* run_native(State& state, const NativeInstruction& instruction, PyObject* const* inputs) {
+  static auto* cache = new Cache;
+  const Frame& frame = state.top();
+  PyObject* function =
+      cached_function(*cache, frame.code, frame.pc, frame.globals, [&] { return native_body(instruction); });
+  if (!function) return nullptr;
+  PyObject* result = PyObject_Vectorcall(function, inputs, instruction.inputs, nullptr);
+  if (!result) strip_traceback(1);
+  return result;
+}
+
+bool breathe(State& state) {
+  static auto* cache = new Cache;
+  const Frame& frame = state.top();
+  PyObject* function = cached_function(*cache, frame.code, frame.pc, frame.globals, [] {
+    return native_body({.opcode = NOP, .arg = 0, .inputs = 1, .outputs = 1});
+  });
+  PyObject* const args[] = {Py_None};
+  PyObject* result = function ? PyObject_Vectorcall(function, args, 1, nullptr) : nullptr;
+  if (!result) {
+    if (function) strip_traceback(1);
+    return false;
+  }
+  Py_DECREF(result);
+  return true;
+}
+
+}  // namespace breakline::resume
