@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/vulkan/resident.h"
+
+#include "core/vulkan/device.h"
+
+namespace breakline::vulkan {
+
+ResidentTensor::~ResidentTensor() {
+  if (owner) owner->device_.stats.resident_bytes -= buffer.bytes();
+}
+
+std::shared_ptr<ResidentTensor> Resident::get(const HostSource& source) {
+  auto& slot = tensors_[{source.data, source.bytes}];
+  if (auto found = slot.lock()) return found;
+  auto made = std::make_shared<ResidentTensor>();
+  made->buffer = device_.memory().allocate(source.bytes, MemoryKind::kDevice);
+  made->owner = this;
+  device_.stats.resident_bytes += made->buffer.bytes();
+  slot = made;
+  std::erase_if(tensors_, [](const auto& entry) { return entry.second.expired(); });
+  return made;
+}
+
+}  // namespace breakline::vulkan
