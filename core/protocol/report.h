@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What crosses the wire, as plain structs. README.md of this folder is the contract; names are the JSON's.
+// Lines are 1-based; columns 0-based, -1 unknown; times carry their unit in the name.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace breakline::protocol {
+
+inline constexpr int kProtocolVersion = 1;
+inline constexpr int kReportSchema = 1;
+
+struct Device {
+  std::string id, name, reason;
+  bool available = false;
+};
+
+/// The answer to `hello`.
+struct Hello {
+  int protocol = 0, threads = 0, pid = 0;
+  std::string engine, python, python_path, torch, torch_note;
+  std::vector<Device> devices;
+};
+
+struct Frame {
+  std::string file, function;
+  int line = 0;
+};
+
+struct Op {
+  std::string name, file, shape, dtype, module;
+  int line = 0, column = -1;
+  std::optional<int> kernel;
+};
+
+struct Kernel {
+  int id = 0;
+  std::string name, device;
+  std::vector<int> ops;
+  std::optional<std::string> source;
+};
+
+struct SourceRange {
+  std::string file;
+  int line = 0, end_line = 0;
+};
+
+struct Segment {
+  std::string id, site, plan, plan_reason, file, function, exit;
+  int kernels = 0, line = 0, end_line = 0, guards = 0;
+  long long runs = 0;
+  double trace_us = 0, compile_us = 0;
+  std::vector<Op> ops;
+  std::vector<Kernel> kernel_list;
+  std::vector<SourceRange> source_ranges;
+};
+
+struct Edge {
+  std::string from, to, kind;
+  std::optional<std::string> break_id;  ///< "break" on the wire
+};
+
+struct Policy {
+  std::string effective = "allow", source = "default";
+};
+
+struct Break {
+  std::string id, target, reason, type, file, explanation, context;
+  std::optional<std::string> gb_id, after, before, knowledge;
+  int line = 0, column = -1, end_line = 0, end_column = -1;
+  long long events = 0;
+  std::vector<Frame> chain;
+  std::vector<std::string> hints;
+  Policy policy;
+};
+
+struct SkippedFrame {
+  std::string name, file, reason;
+  int line = 0;
+};
+
+struct TargetError {
+  std::string type, message, traceback;
+  std::optional<std::string> break_id;  ///< "break" on the wire
+};
+
+struct Target {
+  std::string id, name, kind, file;
+  int line = 0, graphs = 0, ops = 0, breaks_traced = 0, places = 0, recompiles = 0, skipped = 0;
+  bool fullgraph = false, side_effects = false;
+  std::vector<SkippedFrame> skipped_frames;
+  std::vector<Segment> segments;
+  std::vector<Edge> edges;
+  std::vector<Break> breaks;
+  std::vector<std::string> uncloneable;
+  std::optional<TargetError> error;
+};
+
+struct Region {
+  std::string key, kind, file, qualname, declared, overlay, effective, source;
+  int line = 0, end_line = 0, depth = 0, breaks = 0;
+  std::optional<std::string> parent;
+};
+
+struct Overlay {
+  std::string key, value;
+};
+
+struct OverlayState {
+  std::string key, value, note;
+  bool active = true, effect = false;
+};
+
+struct Preview {
+  std::vector<std::string> strict_rejects;
+  std::optional<std::string> first;
+};
+
+struct OutputPiece {
+  std::string stream, text, label;
+};
+
+struct TimingMs {
+  double run = 0, trace = 0, compile = 0, total = 0;
+};
+
+struct Report {
+  int schema = kReportSchema, threads = 0;
+  std::string breakline, python, torch, file, device;
+  std::vector<std::string> argv;
+  std::vector<Target> targets;
+  std::vector<Break> breaks;
+  std::vector<Region> regions;
+  std::vector<OverlayState> overlays;
+  Preview preview;
+  std::vector<OutputPiece> output;
+  std::vector<std::string> warnings;
+  TimingMs timing_ms;
+};
+
+struct Interval {
+  double value = 1, low = 1, high = 1;
+};
+
+struct Noise {
+  double ratio = 1, low = 1, high = 1;
+};
+
+struct Arm {
+  std::string id, name, reason, error_note;
+  bool available = false, equal = false;
+  std::vector<double> samples_us;
+  std::optional<double> median_us, max_abs_err, max_rel_err;
+  std::optional<std::vector<double>> iqr_us;
+  int n = 0;
+  double compile_ms = 0;
+  std::optional<long long> break_even_calls;
+  std::optional<Interval> ratio;
+  std::optional<std::string> verdict;
+};
+
+struct DeviceNotes {
+  std::string cpu, vulkan;
+};
+
+struct Timings {
+  int schema = kReportSchema, threads = 0, rounds = 0, warmup = 0;
+  std::string target, blas, allocator, load_note;
+  DeviceNotes device_notes;
+  std::vector<Arm> arms;
+  std::optional<Noise> noise;
+  std::vector<std::string> warnings;
+};
+
+/// Parameters of `open`.
+struct OpenParams {
+  std::string target, device = "cpu";
+  std::vector<std::string> argv, inputs;
+  std::vector<Overlay> overlays;
+  bool train = false, no_grad = false, fullgraph = false;
+  std::optional<long long> seed;
+  std::optional<std::string> text;
+};
+
+/// Parameters of `time`.
+struct TimeParams {
+  std::string target;
+  std::optional<std::vector<std::string>> arms;
+  int rounds = 30;
+  double budget_s = 10;
+};
+
+}  // namespace breakline::protocol
