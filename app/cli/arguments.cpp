@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/arguments.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "core/protocol/json.h"
+
+namespace breakline::cli {
+namespace {
+
+struct CommandRow {
+  const char* name;
+  Command command;
+  const char* usage;
+  const char* summary;
+};
+constexpr CommandRow kCommands[] = {
+    {"explain", Command::kExplain, "breakline explain TARGET [options] [-- ARGS...]",
+     "compile a target and report its graphs, breaks and policies"},
+    {"time", Command::kTime, "breakline time TARGET [options] [-- ARGS...]",
+     "time a target: eager and compiled, on the CPU and the Vulkan device"},
+    {"run", Command::kRun, "breakline run [--python PATH] SCRIPT [ARGS...]",
+     "run a script with torch.compile being Breakline's"},
+    {"python", Command::kPython, "breakline python [ARGS...]",
+     "run the chosen interpreter with the breakline package importable"},
+    {"diagnose", Command::kDiagnose, "breakline diagnose FILE|- [--zh] [--json]",
+     "look up a pasted error, log or traceback; nothing is run"},
+};
+
+const CommandRow* find_command(const std::string& name) {
+  for (const CommandRow& row : kCommands)
+    if (name == row.name) return &row;
+  return nullptr;
+}
+
+/// One option: which commands take it (bits of Command), whether it has a value, and what it does.
+struct Option {
+  const char* name;
+  unsigned commands;
+  const char* value;  ///< nullptr: a switch
+  const char* help;
+  std::function<std::optional<Error>(Arguments&, const std::string&)> apply;
+};
+
+constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
+constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime);
+
+using Outcome = std::optional<Error>;
+
+Result<double> positive_number(const std::string& text, const char* what) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !(value > 0) || !std::isfinite(value))
+    return Error{std::string(what) + " takes a number above 0, not '" + text + "'."};
+  return value;
+}
+
+Result<long long> whole_number(const std::string& text, const char* what) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno || value < 0)
+    return Error{std::string(what) + " takes a whole number, not '" + text + "'."};
+  return value;
+}
+
+Outcome add_policy(Arguments& out, const std::string& text) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return Error{"--policy takes KEY=VALUE, as in --policy fn:model.py:Net.forward=error, not '" + text +
+                 "'."};
+  out.open.overlays.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  return {};
+}
+
+Outcome add_policy_file(Arguments& out, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{"The policy file " + path + " can't be read: check the path."};
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto overlays = protocol::parse_overlays(text.str());
+  if (!overlays)
+    return Error{"The policy file " + path + " is not usable: " + overlays.error().message +
+                 "; write [{\"key\": \"fn:model.py:forward\", \"value\": \"error\"}]."};
+  out.open.overlays.insert(out.open.overlays.end(), overlays->begin(), overlays->end());
+  return {};
+}
+
+template <class T>
+Outcome store(const Result<T>& value, const std::function<void(T)>& put) {
+  if (!value) return value.error();
+  put(*value);
+  return {};
+}
+
+const std::vector<Option>& options() {
+  static const std::vector<Option> table = {
+      {"--json", kEngine | bit(Command::kDiagnose), nullptr,
+       "print JSON only; the user's output goes to stderr",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.json = true;
+         return {};
+       }},
+      {"--strict", bit(Command::kExplain), nullptr, "fail (exit 1) when a break is left",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.strict = true;
+         return {};
+       }},
+      {"--policy", kEngine, "KEY=VALUE",
+       "overlay: fn:FILE:QUALNAME, lines:FILE:A-B or module:TARGET:PATH = inherit, allow or error "
+       "(repeatable)",
+       add_policy},
+      {"--policy-file", kEngine, "FILE", "overlays from a JSON file", add_policy_file},
+      {"--input", kEngine, "[NAME=]SPEC",
+       "an input of TARGET's call: f32[8,16], i64[2,8]<1000, f32[4]! (requires grad) or a Python literal "
+       "(repeatable)",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         a.open.inputs.push_back(v);
+         return {};
+       }},
+      {"--device", kEngine, "DEVICE", "cpu or vulkan",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         if (v != "cpu" && v != "vulkan") return Error{"--device takes cpu or vulkan, not '" + v + "'."};
+         a.open.device = v;
+         return {};
+       }},
+      {"--train", kEngine, nullptr, "call a module in training mode with gradients",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.open.train = true;
+         return {};
+       }},
+      {"--no-grad", kEngine, nullptr, "call the target under torch.no_grad()",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.open.no_grad = true;
+         return {};
+       }},
+      {"--fullgraph", kEngine, nullptr, "compile with fullgraph=True",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.open.fullgraph = true;
+         return {};
+       }},
+      {"--seed", kEngine, "N", "seed of the inputs and of torch's generator",
+       [](Arguments& a, const std::string& v) {
+         return store<long long>(whole_number(v, "--seed"), [&](long long n) { a.open.seed = n; });
+       }},
+      {"--rounds", bit(Command::kTime), "N", "rounds of measurement (30)",
+       [](Arguments& a, const std::string& v) {
+         return store<long long>(whole_number(v, "--rounds"),
+                                 [&](long long n) { a.time.rounds = static_cast<int>(n ? n : 1); });
+       }},
+      {"--budget", bit(Command::kTime), "SECONDS", "no new round starts after this long (10)",
+       [](Arguments& a, const std::string& v) {
+         return store<double>(positive_number(v, "--budget"), [&](double s) { a.time.budget_s = s; });
+       }},
+      {"--arm", bit(Command::kTime), "ARM", "cpu, vulkan_eager or vulkan (repeatable; all by default)",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         if (!a.time.arms) a.time.arms.emplace();
+         a.time.arms->push_back(v);
+         return {};
+       }},
+      {"--target", bit(Command::kTime), "NAME", "which of a script's targets to time (the first)",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         a.time.target = v;
+         return {};
+       }},
+      {"--zh", bit(Command::kDiagnose), nullptr, "answer in Simplified Chinese",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.chinese = true;
+         return {};
+       }},
+      {"--timeout", kEngine, "SECONDS", "stop the engine when it takes longer",
+       [](Arguments& a, const std::string& v) {
+         return store<double>(positive_number(v, "--timeout"), [&](double s) { a.timeout_s = s; });
+       }},
+      {"--python", kEngine | bit(Command::kRun) | bit(Command::kPython), "PATH",
+       "the interpreter (else BREAKLINE_PYTHON, else the one chosen at set-up)",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         if (v.empty()) return Error{"--python takes the path of an interpreter."};
+         a.python = v;
+         return {};
+       }},
+  };
+  return table;
+}
+
+/// Applies the option at words[at] and moves `at` past it. False: not an option of this command.
+Result<bool> take_option(const std::vector<std::string>& words, std::size_t& at, Arguments& out) {
+  const std::string& word = words[at];
+  const auto equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  for (const Option& option : options()) {
+    if (name != option.name || !(option.commands & bit(out.command))) continue;
+    std::string value;
+    ++at;
+    if (!option.value) {
+      if (equals != std::string::npos) return Error{name + " takes no value."};
+    } else if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else {
+      if (at >= words.size()) return Error{name + " needs a value: " + name + " " + option.value + "."};
+      value = words[at++];
+    }
+    if (auto error = option.apply(out, value)) return *error;
+    return true;
+  }
+  return false;
+}
+
+std::string name_of(Command command) {
+  for (const CommandRow& row : kCommands)
+    if (row.command == command) return row.name;
+  return "";
+}
+
+/// run and python: our options stand before the first word of the user's; everything after belongs to that.
+Result<Arguments> parse_passing(const std::vector<std::string>& words, std::size_t at, Arguments out) {
+  while (at < words.size() && words[at].rfind("--python", 0) == 0 &&
+         (words[at] == "--python" || words[at][8] == '=')) {
+    const auto taken = take_option(words, at, out);
+    if (!taken) return taken.error();
+  }
+  if (at < words.size() && out.command == Command::kRun && (words[at] == "--help" || words[at] == "-h")) {
+    out.command = Command::kHelp;
+    out.help_topic = "run";
+    return out;
+  }
+  if (at < words.size() && words[at] == "--" && out.command == Command::kRun) ++at;
+  out.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  if (out.command == Command::kRun && out.rest.empty())
+    return Error{"Name the script to run, as in breakline run train.py --epochs 3."};
+  if (out.command == Command::kRun && out.rest[0][0] == '-' && out.rest[0] != "-")
+    return Error{"breakline run has no option " + out.rest[0] +
+                 "; the script's own options stand after its name."};
+  return out;
+}
+
+}  // namespace
+
+Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
+  Arguments out;
+  std::size_t at = 0;
+  out.command = Command::kPython;  // --python may stand in front of any command
+  while (at < words.size() && words[at].rfind("--python", 0) == 0) {
+    const auto taken = take_option(words, at, out);
+    if (!taken) return taken.error();
+    if (!*taken) break;
+  }
+  out.command = Command::kHelp;
+  if (at >= words.size())
+    return Error{"Name a command: explain, time, run, python or diagnose (breakline --help tells more)."};
+  const std::string& first = words[at];
+  if (first == "--help" || first == "-h" || first == "help") {
+    out.help_topic = at + 1 < words.size() ? words[at + 1] : "";
+    return out;
+  }
+  if (first == "--version" || first == "-V") {
+    out.command = Command::kVersion;
+    return out;
+  }
+  const CommandRow* row = find_command(first);
+  if (!row) return Error{"There is no command '" + first + "': use explain, time, run, python or diagnose."};
+  out.command = row->command;
+  ++at;
+  if (out.command == Command::kRun || out.command == Command::kPython)
+    return parse_passing(words, at, std::move(out));
+
+  std::optional<std::string> subject;
+  while (at < words.size()) {
+    const std::string& word = words[at];
+    if (word == "--help" || word == "-h") {
+      out.command = Command::kHelp;
+      out.help_topic = row->name;
+      return out;
+    }
+    if (word == "--" && (bit(out.command) & kEngine)) {
+      out.open.argv.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
+      break;
+    }
+    if (word.size() > 1 && word[0] == '-') {
+      const auto taken = take_option(words, at, out);
+      if (!taken) return taken.error();
+      if (!*taken)
+        return Error{"breakline " + name_of(out.command) + " has no option " +
+                     word.substr(0, word.find('=')) + " (breakline " + name_of(out.command) +
+                     " --help lists them)."};
+      continue;
+    }
+    if (subject)
+      return Error{
+          "'" + word + "' is one too many: breakline " + name_of(out.command) + " takes one " +
+          (out.command == Command::kDiagnose ? "file" : "target; the script's own arguments stand after --") +
+          "."};
+    subject = word;
+    ++at;
+  }
+  if (!subject)
+    return Error{out.command == Command::kDiagnose
+                     ? "Name the file to diagnose, or - for the standard input."
+                     : "Name a target: a Python file, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
+  out.file = *subject;
+  out.open.target = *subject;
+  return out;
+}
+
+std::string help_text(const std::string& topic) {
+  std::ostringstream out;
+  const CommandRow* row = find_command(topic);
+  if (!row) {
+    out << "Breakline: a compiler for PyTorch code that shows every graph break.\n\n";
+    for (const CommandRow& one : kCommands) out << "  " << one.usage << "\n      " << one.summary << "\n";
+    out << "  breakline --version | --help | COMMAND --help\n\n"
+           "TARGET is a Python file, run as a script (every torch.compile'd callable that it calls is a "
+           "target), or\n"
+           "FILE_OR_MODULE:EXPR, where EXPR is a name or a call with literal arguments: model.py:Net(128, "
+           "heads=4).\n\n"
+           "Exit status: 0 done; 1 a gate failed (--strict); 2 usage or bad input; 3 the code raised or "
+           "compilation\n"
+           "failed; 4 the engine died or timed out.\n";
+    return out.str();
+  }
+  out << row->usage << "\n  " << row->summary << "\n\n";
+  for (const Option& option : options()) {
+    if (!(option.commands & bit(row->command))) continue;
+    std::string name = option.name;
+    if (option.value) name += std::string(" ") + option.value;
+    name.resize(std::max<std::size_t>(name.size(), 24), ' ');
+    out << "  " << name << " " << option.help << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace breakline::cli

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/commands.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "core/client/client.h"
+#include "core/client/locate.h"
+#include "core/client/report_text.h"
+#include "core/diagnose/knowledge.h"
+#include "core/protocol/json.h"
+
+namespace breakline::cli {
+namespace {
+
+using client::Answer;
+using client::Client;
+
+void print(std::FILE* stream, const std::string& text) { std::fwrite(text.data(), 1, text.size(), stream); }
+
+bool wants_colour() { return isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR"); }
+
+client::TextOptions text_options(const Arguments& arguments) {
+  client::TextOptions options;
+  options.colour = wants_colour();
+  options.folder = std::filesystem::current_path().string();
+  options.strict = arguments.strict;
+  return options;
+}
+
+/// The user's output as it comes: its own stream, or stderr when stdout must hold JSON only.
+void forward_output(Client& engine, bool json) {
+  engine.on_notice([json](const std::string& method, const protocol::Notice& notice) {
+    if (method != "output") return;
+    std::FILE* stream = json || notice.stream == "stderr" ? stderr : stdout;
+    print(stream, notice.text);
+    std::fflush(stream);
+  });
+}
+
+/// Prints what a failed request says; returns the exit code.
+int report_failure(const Answer& answer) {
+  if (!answer.failure.traceback.empty()) print(stderr, answer.failure.traceback);
+  const int code = answer.outcome != client::Outcome::kRefused ? kEngineDied
+                   : answer.failure.bad_input()                ? kBadInput
+                   : answer.failure.code == 2                  ? kUserCode
+                                                               : kEngineDied;
+  return complain(answer.failure.message, code);
+}
+
+/// An engine that has said hello and opened the target; the report's JSON in `report`. Else the exit code in
+/// `code`.
+struct Opened {
+  std::unique_ptr<Client> engine;
+  std::string report;
+  int code = kDone;
+};
+
+Opened open_target(const Arguments& arguments) {
+  Opened out;
+  const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
+  if (!interpreter) {
+    out.code = complain(interpreter.error().message, kBadInput);
+    return out;
+  }
+  client::Command command;
+  command.arguments = {interpreter->python, "-m", "breakline.engine"};
+  command.environment = {{"PYTHONPATH", client::python_path_with(interpreter->package_folder)}};
+  auto engine = Client::start(command);
+  if (!engine) {
+    out.code = complain(engine.error().message, kBadInput);
+    return out;
+  }
+  forward_output(**engine, arguments.json);
+  std::optional<Client::Seconds> timeout;
+  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  const std::string greeting =
+      "{\"protocol\":" + std::to_string(protocol::kProtocolVersion) + ",\"client\":\"breakline\"}";
+  Answer answer = (*engine)->call("hello", greeting, timeout);
+  if (answer.outcome == client::Outcome::kDied &&
+      answer.failure.traceback.find("No module named") != std::string::npos) {
+    // the interpreter started but can't load the package: too old, or not Python 3.11+
+    print(stderr, answer.failure.traceback);
+    out.code =
+        complain(interpreter->python + " can't start Breakline's engine: it must be CPython 3.11 or newer.",
+                 kBadInput);
+    return out;
+  }
+  if (answer.outcome != client::Outcome::kAnswered) {
+    out.code = report_failure(answer);
+    return out;
+  }
+  const auto hello = protocol::parse_hello(answer.body);
+  if (!hello || hello->protocol != protocol::kProtocolVersion) {
+    out.code = complain(
+        "The engine speaks another version of the protocol: run ./packaging/start.sh to build both alike.",
+        kBadInput);
+    return out;
+  }
+  if (!hello->torch_note.empty()) std::fprintf(stderr, "breakline: %s.\n", hello->torch_note.c_str());
+  answer = (*engine)->call("open", protocol::to_json(arguments.open), timeout);
+  if (answer.outcome != client::Outcome::kAnswered) {
+    out.code = report_failure(answer);
+    return out;
+  }
+  out.engine = std::move(*engine);
+  out.report = answer.body;
+  return out;
+}
+
+bool any_error(const protocol::Report& report) {
+  for (const protocol::Target& target : report.targets)
+    if (target.error) return true;
+  return false;
+}
+
+int explain(const Arguments& arguments) {
+  Opened opened = open_target(arguments);
+  if (!opened.engine) return opened.code;
+  opened.engine->shut_down();
+  const auto report = protocol::parse_report(opened.report);
+  if (!report) return complain(report.error().message, kEngineDied);
+  print(stdout, arguments.json ? protocol::pretty(opened.report) + "\n"
+                               : client::report_text(*report, text_options(arguments)));
+  if (any_error(*report)) return kUserCode;
+  return arguments.strict && !report->breaks.empty() ? kGateFailed : kDone;
+}
+
+int time(const Arguments& arguments) {
+  Opened opened = open_target(arguments);
+  if (!opened.engine) return opened.code;
+  const auto report = protocol::parse_report(opened.report);
+  if (!report) return complain(report.error().message, kEngineDied);
+  if (any_error(*report)) {
+    print(stderr, client::report_text(*report, text_options(arguments)));
+    return complain("The target raised, so there is nothing to time.", kUserCode);
+  }
+  std::optional<Client::Seconds> timeout;
+  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  const Answer answer = opened.engine->call("time", protocol::to_json(arguments.time), timeout);
+  if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
+  opened.engine->shut_down();
+  const auto timings = protocol::parse_timings(answer.body);
+  if (!timings) return complain(timings.error().message, kEngineDied);
+  print(stdout, arguments.json ? protocol::pretty(answer.body) + "\n"
+                               : client::timings_text(*timings, text_options(arguments)));
+  return kDone;
+}
+
+/// Replaces this process by the interpreter with `words` as its arguments.
+int become_python(const Arguments& arguments, const std::vector<std::string>& words) {
+  const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
+  if (!interpreter) return complain(interpreter.error().message, kBadInput);
+  setenv("PYTHONPATH", client::python_path_with(interpreter->package_folder).c_str(), 1);
+  std::vector<char*> list = {const_cast<char*>(interpreter->python.c_str())};
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  execv(list[0], list.data());
+  return complain(interpreter->python + " can't be started: " + std::strerror(errno) + ".", kBadInput);
+}
+
+int run(const Arguments& arguments) {
+  std::vector<std::string> words = {"-m", "breakline.run"};
+  words.insert(words.end(), arguments.rest.begin(), arguments.rest.end());
+  return become_python(arguments, words);
+}
+
+int python(const Arguments& arguments) { return become_python(arguments, arguments.rest); }
+
+int diagnose(const Arguments& arguments) {
+  std::ostringstream text;
+  if (arguments.file == "-") {
+    text << std::cin.rdbuf();
+  } else {
+    std::error_code ignored;
+    std::ifstream file(arguments.file, std::ios::binary);
+    if (!file || std::filesystem::is_directory(arguments.file, ignored))
+      return complain(
+          arguments.file + " can't be read: name a file with the error or log, or - for the standard input.",
+          kBadInput);
+    text << file.rdbuf();
+  }
+  if (text.str().find_first_not_of(" \t\r\n") == std::string::npos)
+    return complain("The text to diagnose is empty: paste the error, the log or the traceback.", kBadInput);
+  const auto matches = diagnose::KnowledgeBase::builtin().diagnose(text.str());
+  if (arguments.json) {
+    print(stdout, protocol::pretty(diagnose::matches_to_json(matches)) + "\n");
+  } else if (matches.empty()) {
+    print(stdout, arguments.chinese ? "知识库中没有与此文本相符的记录。\n"
+                                    : "No record of the knowledge base fits this text.\n");
+  } else {
+    const auto language = arguments.chinese ? diagnose::Language::Chinese : diagnose::Language::English;
+    print(stdout, diagnose::render_matches(matches, language));
+  }
+  return kDone;
+}
+
+int help(const Arguments& arguments) {
+  print(stdout, help_text(arguments.help_topic));
+  return kDone;
+}
+
+int version(const Arguments&) {
+  std::printf("breakline %s (protocol %d, report schema %d)\n", BREAKLINE_VERSION, protocol::kProtocolVersion,
+              protocol::kReportSchema);
+  return kDone;
+}
+
+}  // namespace
+
+int complain(const std::string& sentence, int code) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "breakline: %s\n", sentence.c_str());
+  return code;
+}
+
+int run_command(const Arguments& arguments) {
+  switch (arguments.command) {
+    case Command::kHelp:
+      return help(arguments);
+    case Command::kVersion:
+      return version(arguments);
+    case Command::kExplain:
+      return explain(arguments);
+    case Command::kRun:
+      return run(arguments);
+    case Command::kPython:
+      return python(arguments);
+    case Command::kDiagnose:
+      return diagnose(arguments);
+    case Command::kTime:
+      return time(arguments);
+  }
+  return kBadInput;
+}
+
+}  // namespace breakline::cli

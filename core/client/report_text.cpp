@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/client/report_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace breakline::client {
+namespace {
+
+using protocol::Break;
+using protocol::Report;
+using protocol::Segment;
+using protocol::Target;
+
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+constexpr const char* kRed = "31";
+constexpr const char* kGreen = "32";
+constexpr const char* kYellow = "33";
+constexpr const char* kCyan = "36";
+
+/// Columns that a UTF-8 text takes, counting a code point as one.
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(std::string text, std::size_t width) {
+  const std::size_t have = columns(text);
+  return have < width ? text.append(width - have, ' ') : text;
+}
+
+std::string plural(long long count, const std::string& one, const std::string& many = "") {
+  return std::to_string(count) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
+std::string number(double value) {
+  char text[32];
+  if (value != 0 && (value >= 1e6 || value < 1e-3))
+    std::snprintf(text, sizeof text, "%.2e", value);
+  else
+    std::snprintf(text, sizeof text,
+                  value >= 1000  ? "%.0f"
+                  : value >= 100 ? "%.1f"
+                  : value >= 10  ? "%.2f"
+                                 : "%.3f",
+                  value);
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class Writer {
+ public:
+  explicit Writer(const TextOptions& options) : options_(options) {}
+
+  std::string paint(const std::string& text, const char* code) const {
+    return options_.colour ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+  }
+  std::string short_path(const std::string& path) const {
+    const std::string prefix = options_.folder + "/";
+    return !options_.folder.empty() && path.rfind(prefix, 0) == 0 ? path.substr(prefix.size()) : path;
+  }
+  std::string place(const std::string& file, int line) const {
+    return short_path(file) + ":" + std::to_string(line);
+  }
+  void line(const std::string& text = "") { out_ << text << "\n"; }
+  void indented(const std::string& text, const std::string& indent) {
+    for (const std::string& one : lines_of(text)) line(one.empty() ? "" : indent + one);
+  }
+  std::string text() const { return out_.str(); }
+
+  void header(const Report& report);
+  void target(const Target& target);
+  void policy(const Report& report);
+  void ending(const Report& report);
+
+ private:
+  void segment(const Segment& segment);
+  void one_break(const Break& item, int number);
+  void source_line(const Break& item);
+
+  const TextOptions& options_;
+  std::ostringstream out_;
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+void Writer::header(const Report& report) {
+  std::string words = paint(short_path(report.file), kBold) + "   PyTorch " + report.torch + ", Python " +
+                      report.python + ", " + report.device + ", " + plural(report.threads, "thread");
+  line(words);
+}
+
+/// Ops in program order, one text line for each source line they stand on.
+void Writer::segment(const Segment& segment) {
+  std::string head = "  " + paint("graph " + segment.id, kCyan) + "  " + segment.function + "  " +
+                     place(segment.file, segment.line);
+  if (segment.end_line > segment.line) head += "-" + std::to_string(segment.end_line);
+  head += "   " + plural(static_cast<long long>(segment.ops.size()), "op") + ", plan " + segment.plan;
+  if (segment.kernels) head += ", " + plural(segment.kernels, "kernel");
+  head += ", " + plural(segment.runs, "run");
+  if (!segment.plan_reason.empty()) head += paint("   (" + segment.plan_reason + ")", kDim);
+  line(head);
+  for (std::size_t first = 0; first < segment.ops.size();) {
+    std::size_t last = first;
+    std::string names;
+    const auto same_place = [&](const protocol::Op& op) {
+      return op.file == segment.ops[first].file && op.line == segment.ops[first].line;
+    };
+    for (; last < segment.ops.size() && same_place(segment.ops[last]); ++last)
+      names += (names.empty() ? "" : ", ") + segment.ops[last].name;
+    const protocol::Op& end = segment.ops[last - 1];
+    const bool same_file = end.file == segment.file || end.file.empty();
+    std::string where = same_file ? std::to_string(end.line) : place(end.file, end.line);
+    std::string row = "      " + padded(where, 6) + " " + padded(names, 40);
+    if (!end.shape.empty() || !end.dtype.empty()) row += " " + end.dtype + end.shape;
+    if (!end.module.empty()) row += paint("  " + end.module, kDim);
+    while (!row.empty() && row.back() == ' ') row.pop_back();
+    line(row);
+    first = last;
+  }
+}
+
+void Writer::source_line(const Break& item) {
+  auto [entry, fresh] = files_.try_emplace(item.file);
+  if (fresh) {
+    std::ifstream file(item.file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    entry->second = lines_of(text.str());
+  }
+  if (item.line < 1 || static_cast<std::size_t>(item.line) > entry->second.size()) return;
+  const std::string& source = entry->second[static_cast<std::size_t>(item.line) - 1];
+  const std::size_t skip = std::min(source.find_first_not_of(" \t"), source.size());
+  line("      " + paint("|", kDim) + " " + source.substr(skip));
+  const auto from = static_cast<std::size_t>(std::max(item.column, 0));
+  if (item.column < 0 || from < skip || from >= source.size()) return;
+  const bool one_line = item.end_line <= item.line && item.end_column > item.column;
+  const std::size_t to =
+      std::min(one_line ? static_cast<std::size_t>(item.end_column) : source.size(), source.size());
+  // columns are bytes, as in CPython's table; the marks count code points
+  const std::size_t before = columns(source.substr(skip, from - skip));
+  const std::size_t marks = std::max<std::size_t>(1, columns(source.substr(from, to - from)));
+  line("      " + paint("|", kDim) + " " + std::string(before, ' ') +
+       paint(std::string(marks, '^'), kYellow));
+}
+
+void Writer::one_break(const Break& item, int number) {
+  const bool error = item.policy.effective == "error";
+  std::string head = "  " + paint("break " + std::to_string(number), error ? kRed : kYellow) + "  " +
+                     paint(place(item.file, item.line), kBold);
+  if (item.column >= 0) head += ":" + std::to_string(item.column + 1);
+  if (item.column >= 0 && item.end_column >= 0 && item.end_line == item.line)
+    head += "-" + std::to_string(item.end_column);
+  head += "   " + item.type;
+  line(head);
+  source_line(item);
+  line("      policy: " + paint(item.policy.effective, error ? kRed : kGreen) + " (" + item.policy.source +
+       ")   " + plural(item.events, "event") + "   reason: " + item.reason +
+       (item.gb_id ? " (" + *item.gb_id + ")" : ""));
+  if (!item.explanation.empty()) {
+    const auto explanation = lines_of(item.explanation);
+    for (std::size_t n = 0; n < explanation.size(); ++n)
+      line(n == 0 ? "      Explanation: " + explanation[n] : "        " + explanation[n]);
+  }
+  for (const std::string& hint : item.hints) line("      Hint: " + hint);
+  if (!item.context.empty()) line(paint("      Context: " + lines_of(item.context + "\n").front(), kDim));
+  if (item.chain.size() > 1) {
+    line("      called through:");
+    for (const protocol::Frame& frame : item.chain)
+      line("        " + place(frame.file, frame.line) + " in " + frame.function);
+  }
+}
+
+void Writer::target(const Target& target) {
+  line();
+  std::string head = paint(target.name, kBold) + "   " + target.kind;
+  if (!target.file.empty()) head += ", " + place(target.file, target.line);
+  if (target.fullgraph) head += ", fullgraph";
+  line(head);
+  std::string counts = "  " + plural(target.graphs, "graph") + ", " + plural(target.ops, "op") + ", " +
+                       plural(target.breaks_traced, "break") + " at " + plural(target.places, "place") +
+                       ", " + plural(target.recompiles, "recompile") + ", " +
+                       plural(target.skipped, "skipped frame");
+  line(counts);
+  std::set<std::string> printed;
+  int number = 0;
+  const auto breaks_after = [&](const std::optional<std::string>& segment_id) {
+    for (const Break& item : target.breaks)
+      if (item.after == segment_id && printed.insert(item.id).second) one_break(item, ++number);
+  };
+  breaks_after(std::nullopt);
+  for (const Segment& one : target.segments) {
+    if (!one.ops.empty()) segment(one);
+    breaks_after(one.id);
+  }
+  for (const Break& item : target.breaks)
+    if (printed.insert(item.id).second) one_break(item, ++number);
+  for (const protocol::SkippedFrame& frame : target.skipped_frames)
+    line("  " + paint("skipped", kYellow) + "  " + frame.name + "  " + place(frame.file, frame.line) + "   " +
+         frame.reason);
+  if (target.side_effects)
+    line("  It has effects outside (prints, files): they happen again with each recompile.");
+  for (const std::string& name : target.uncloneable)
+    line("  Not kept in the recording: " + name + "; a toggle runs the script again.");
+  if (target.error) {
+    line("  " + paint("error", kRed) + "  " + target.error->type);
+    indented(target.error->traceback.empty() ? target.error->message : target.error->traceback, "    ");
+  }
+}
+
+void Writer::policy(const Report& report) {
+  if (!report.regions.empty()) {
+    line();
+    line(paint("Policy", kBold));
+    std::size_t width = 0;
+    for (const protocol::Region& region : report.regions)
+      width = std::max(width, columns(region.key) + 2 * static_cast<std::size_t>(region.depth));
+    width = std::min<std::size_t>(width, 70);
+    for (const protocol::Region& region : report.regions) {
+      std::string row =
+          "  " + padded(std::string(2 * static_cast<std::size_t>(region.depth), ' ') + region.key, width) +
+          "  ";
+      row += paint(padded(region.effective, 6), region.effective == "error" ? kRed : kGreen);
+      row += padded(region.source == region.key ? "(declared here)" : "(" + region.source + ")", 18);
+      if (region.breaks) row += "  " + plural(region.breaks, "break");
+      while (row.back() == ' ') row.pop_back();
+      line(row);
+    }
+  }
+  for (const protocol::OverlayState& overlay : report.overlays) {
+    if (overlay.effect) continue;
+    line("  overlay " + overlay.key + "=" + overlay.value +
+         (overlay.active ? " has no effect" : " is inactive") +
+         (overlay.note.empty() ? "" : ": " + overlay.note) + ".");
+  }
+  line();
+  const auto& rejects = report.preview.strict_rejects;
+  if (rejects.empty()) {
+    line("A strict policy would reject nothing.");
+    return;
+  }
+  const auto position = [&](const std::string& id) {
+    for (const Break& item : report.breaks)
+      if (item.id == id) return place(item.file, item.line);
+    return id;
+  };
+  std::string text =
+      "A strict policy would reject " + plural(static_cast<long long>(rejects.size()), "break") + ": ";
+  for (std::size_t n = 0; n < rejects.size(); ++n) text += (n ? ", " : "") + position(rejects[n]);
+  if (report.preview.first) text += "; PyTorch would raise " + position(*report.preview.first) + " first";
+  line(text + ".");
+}
+
+void Writer::ending(const Report& report) {
+  for (const std::string& warning : report.warnings) line("Warning: " + warning);
+  char times[160];
+  std::snprintf(times, sizeof times, "Run %.1f ms, of it tracing %.2f ms and compiling %.2f ms.",
+                report.timing_ms.run, report.timing_ms.trace, report.timing_ms.compile);
+  line(paint(times, kDim));
+  if (!options_.strict) return;
+  if (report.breaks.empty())
+    line(paint("strict: no break is left", kGreen));
+  else
+    line(paint(
+        "strict: " + plural(static_cast<long long>(report.breaks.size()), "break is", "breaks are") + " left",
+        kRed));
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, const TextOptions& options) {
+  Writer writer(options);
+  writer.header(report);
+  for (const Target& target : report.targets) writer.target(target);
+  writer.policy(report);
+  writer.ending(report);
+  return writer.text();
+}
+
+std::string timings_text(const protocol::Timings& timings, const TextOptions& options) {
+  Writer writer(options);
+  writer.line(writer.paint(timings.target, kBold) + "   " + plural(timings.rounds, "round") + " after " +
+              plural(timings.warmup, "warm-up round") + ", " + plural(timings.threads, "thread") + ", BLAS " +
+              timings.blas + ", " + timings.allocator + "; " + timings.load_note);
+  writer.line("  " + padded("", 22) + padded("median us", 11) + padded("IQR us", 18) +
+              padded("eager / arm", 24) + padded("verdict", 13) + padded("compile ms", 12) + "output");
+  for (const protocol::Arm& arm : timings.arms) {
+    std::string row = "  " + padded(arm.name, 22);
+    if (!arm.available || !arm.median_us) {
+      writer.line(row + writer.paint("not measured: " + arm.reason, kDim));
+      continue;
+    }
+    row += padded(number(*arm.median_us), 11);
+    row += padded(arm.iqr_us && arm.iqr_us->size() == 2
+                      ? number((*arm.iqr_us)[0]) + "-" + number((*arm.iqr_us)[1])
+                      : "",
+                  18);
+    row += padded(arm.ratio ? number(arm.ratio->value) + "x (" + number(arm.ratio->low) + "-" +
+                                  number(arm.ratio->high) + ")"
+                            : "",
+                  24);
+    const std::string verdict = padded(arm.verdict.value_or(""), 13);
+    row += arm.verdict == "faster"   ? writer.paint(verdict, kGreen)
+           : arm.verdict == "slower" ? writer.paint(verdict, kRed)
+                                     : verdict;
+    row += padded(arm.compile_ms > 0 ? number(arm.compile_ms) : "", 12);
+    row += arm.error_note;
+    if (arm.max_abs_err && *arm.max_abs_err > 0) row += ", max error " + number(*arm.max_abs_err);
+    writer.line(row);
+  }
+  if (timings.noise)
+    writer.line("  noise (eager against itself): " + number(timings.noise->ratio) + "x (" +
+                number(timings.noise->low) + "-" + number(timings.noise->high) + ")");
+  for (const std::string& warning : timings.warnings) writer.line("  Warning: " + warning);
+  return writer.text();
+}
+
+}  // namespace breakline::client

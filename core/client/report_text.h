@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reports and timings as text for a terminal.
+#pragma once
+#include <string>
+
+#include "core/protocol/report.h"
+
+namespace breakline::client {
+
+struct TextOptions {
+  bool colour = false;  ///< terminal colours
+  std::string folder;   ///< paths below it are shown relative to it
+  bool strict = false;  ///< ends with the verdict of the gate
+};
+
+/// Segments with their ops, breaks with reason and place, policy, counts, errors: everything in a report but
+/// the user's own output. Source lines are read from the files named, where they still exist.
+std::string report_text(const protocol::Report& report, const TextOptions& options);
+
+/// The table of arms with median, spread, ratio and verdict.
+std::string timings_text(const protocol::Timings& timings, const TextOptions& options);
+
+}  // namespace breakline::client
