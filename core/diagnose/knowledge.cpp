@@ -33,6 +33,7 @@ constexpr double kSentenceShare = 0.2;
 constexpr double kLaterSentence = 0.4;
 constexpr double kHeadline = 0.85;
 constexpr double kSharedHeadline = 0.6;
+constexpr double kSharedSignature = 0.8;  // of a record whose message is the headline of several kinds
 constexpr double kAlias = 0.7;
 constexpr double kExtraSignal = 0.01;
 constexpr double kRelated = 0.55;  // of the score of the record that names it
@@ -52,6 +53,7 @@ struct Indexed {
   std::vector<Signature> signatures;  // English, Chinese
   std::vector<SentencePattern> aliases;
   std::set<std::string> words;
+  bool shared_signature = false;
 };
 
 // A headline, page number or id of a break reason as it may stand in a text.
@@ -100,7 +102,8 @@ struct Evidence {
     position = at;
     why = std::move(text);
   }
-  double total() const { return std::min(1.0, score + kExtraSignal * std::max(0, signals - 1)); }
+  double limit = 1;
+  double total() const { return std::min(limit, score + kExtraSignal * std::max(0, signals - 1)); }
 };
 
 void match_signature(const Signature& signature, std::string_view text, const char* language,
@@ -134,6 +137,7 @@ struct KnowledgeBase::State {
   std::map<std::string, std::vector<const Indexed*>, std::less<>> by_reason;
   std::map<std::string, int> word_counts;
   std::vector<Headline> headlines;
+  std::map<std::string, int, std::less<>> sharing;  // how many kinds have a headline
 
   State() {
     for (const Reason& reason : all_reasons()) {
@@ -141,6 +145,7 @@ struct KnowledgeBase::State {
       std::transform(page.begin(), page.end(), page.begin(),
                      [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
       headlines.push_back({normalise(fill_template(reason.type, {})), page, reason.id});
+      ++sharing[headlines.back().text];
     }
   }
   void match_headlines(std::string_view normal, std::map<const Indexed*, Evidence>& found) const;
@@ -150,12 +155,10 @@ struct KnowledgeBase::State {
 // Reasons whose headline, page or id stands in the text. Kinds that share a headline share the (lower) score.
 void KnowledgeBase::State::match_headlines(std::string_view normal,
                                            std::map<const Indexed*, Evidence>& found) const {
-  std::map<std::string, int> sharing;
-  for (const Headline& headline : headlines) ++sharing[headline.text];
   for (const Headline& headline : headlines) {
     const auto records = by_reason.find(headline.reason);
     if (records == by_reason.end()) continue;
-    const double score = sharing[headline.text] > 1 ? kSharedHeadline : kHeadline;
+    const double score = sharing.find(headline.text)->second > 1 ? kSharedHeadline : kHeadline;
     // An id without a hyphen is a plain word ("print") and tells only when it is all there is.
     const bool plain = headline.reason.find('-') == std::string::npos;
     std::size_t by_id =
@@ -257,6 +260,8 @@ Result<const Record*> KnowledgeBase::add(std::string_view json_text, std::string
   for (const std::string& text : record.tags) add_words(indexed->words, text);
   for (const std::string& word : indexed->words) ++state_->word_counts[word];
   state_->by_id.emplace(record.id, indexed.get());
+  const auto shared = state_->sharing.find(normalise(record.signature));
+  indexed->shared_signature = shared != state_->sharing.end() && shared->second > 1;
   for (const std::string& reason : record.reasons) state_->by_reason[reason].push_back(indexed.get());
   state_->records.push_back(std::move(indexed));
   return &state_->records.back()->record;
@@ -304,6 +309,10 @@ std::vector<Match> KnowledgeBase::diagnose(std::string_view text, std::string_vi
                                     [](const auto& entry) { return entry.second.score >= kStrong; });
     if (!strong) state_->match_words(normal, found);
   }
+
+  // A message that several kinds share says less than one that is a kind's own.
+  for (auto& [indexed, evidence] : found)
+    if (indexed->shared_signature && evidence.score < kReasonAsked) evidence.limit = kSharedSignature;
 
   // Records that a strong match names as what it leads to or is confused with.
   std::map<const Indexed*, Evidence> related;

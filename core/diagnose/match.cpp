@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/diagnose/match.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -159,50 +160,119 @@ std::string generalise_names(const std::string& pattern) {
 
 namespace {
 
-// The longest text that every match of the pattern must contain; empty when that is not clear.
-std::string fixed_part(const std::string& pattern) {
-  std::string best, run;
-  int depth = 0;
-  const auto close = [&] {
-    if (run.size() > best.size()) best = run;
-    run.clear();
-  };
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    char c = pattern[i];
-    bool literal = false;
-    if (c == '\\' && i + 1 < pattern.size()) {
-      c = pattern[++i];
-      literal = !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
-    } else if (c == '[') {
-      while (i < pattern.size() && pattern[i] != ']') i += pattern[i] == '\\' ? 2 : 1;
-    } else if (c == '(' || c == ')') {
-      depth += c == '(' ? 1 : -1;
-    } else if (c == '|') {
-      if (depth == 0) return {};
-    } else if (c == '*' || c == '?' || c == '{') {
-      if (!run.empty()) run.pop_back();
-      while (c == '{' && i < pattern.size() && pattern[i] != '}') ++i;
-    } else {
-      literal = c != '.' && c != '^' && c != '$' && c != '+';
-    }
-    if (literal && depth == 0)
-      run += c;
-    else
-      close();
-  }
-  close();
-  return best;
+std::size_t shortest(const std::vector<std::string>& texts) {
+  std::size_t length = std::string::npos;
+  for (const std::string& text : texts) length = std::min(length, text.size());
+  return texts.empty() ? 0 : length;
 }
+
+// Reads a pattern and finds texts of which every match contains at least one: the longest literal run of a
+// sequence, a run for each side of an alternative. Anything it does not know (classes, wildcards, lookaheads)
+// ends a run.
+class FixedParts {
+ public:
+  explicit FixedParts(std::string_view pattern) : pattern_(pattern) {}
+  std::vector<std::string> read() { return alternatives(); }
+
+ private:
+  // Up to the end or an unmatched ")": the union over the sides, or nothing when one side has no fixed part.
+  std::vector<std::string> alternatives() {
+    std::vector<std::string> all;
+    bool every = true;
+    for (;;) {
+      const std::vector<std::string> side = sequence();
+      every = every && !side.empty();
+      all.insert(all.end(), side.begin(), side.end());
+      if (at_ >= pattern_.size() || pattern_[at_] != '|') break;
+      ++at_;
+    }
+    return every ? all : std::vector<std::string>();
+  }
+
+  void offer(std::vector<std::string> texts) {
+    if (shortest(texts) > shortest(best_)) best_ = std::move(texts);
+  }
+  void end_run() {
+    if (!run_.empty()) offer({run_});
+    run_.clear();
+  }
+  // What follows an atom: 0 nothing, 1 it may be absent, 2 it is repeated but there.
+  int quantifier() {
+    if (at_ >= pattern_.size()) return 0;
+    const char c = pattern_[at_];
+    if (c == '{')
+      while (at_ < pattern_.size() && pattern_[at_] != '}') ++at_;
+    else if (c != '*' && c != '?' && c != '+')
+      return 0;
+    ++at_;
+    if (at_ < pattern_.size() && pattern_[at_] == '?') ++at_;  // not greedy
+    return c == '+' ? 2 : 1;
+  }
+
+  std::vector<std::string> sequence() {
+    const std::vector<std::string> outer_best = std::exchange(best_, {});
+    const std::string outer_run = std::exchange(run_, {});
+    while (at_ < pattern_.size() && pattern_[at_] != '|' && pattern_[at_] != ')') {
+      char c = pattern_[at_++];
+      if (c == '(') {
+        end_run();
+        const bool looks = pattern_.substr(at_, 2) == "?=" || pattern_.substr(at_, 2) == "?!";
+        if (pattern_.substr(at_, 1) == "?") at_ += 2;
+        std::vector<std::string> inner = alternatives();
+        if (at_ < pattern_.size()) ++at_;  // ")"
+        if (quantifier() != 1 && !looks) offer(std::move(inner));
+        continue;
+      }
+      if (c == '[') {
+        end_run();
+        while (at_ < pattern_.size() && pattern_[at_] != ']') at_ += pattern_[at_] == '\\' ? 2 : 1;
+        ++at_;
+        quantifier();
+        continue;
+      }
+      bool literal = c != '.' && c != '^' && c != '$';
+      if (c == '\\' && at_ < pattern_.size()) {
+        c = pattern_[at_++];
+        literal = !is_word(c) && !(c >= 'A' && c <= 'Z');  // \. is a dot, \d a class
+      }
+      if (!literal) {
+        end_run();
+        quantifier();
+        continue;
+      }
+      run_ += c;
+      const int repeated = quantifier();
+      if (repeated == 1) run_.pop_back();
+      if (repeated) end_run();
+    }
+    end_run();
+    run_ = outer_run;
+    return std::exchange(best_, outer_best);
+  }
+
+  std::string_view pattern_;
+  std::size_t at_ = 0;
+  std::vector<std::string> best_;
+  std::string run_;
+};
 
 }  // namespace
 
-LinePattern::LinePattern(const std::string& pattern) : regex_(pattern), literal_(fixed_part(pattern)) {}
+LinePattern::LinePattern(const std::string& pattern)
+    : regex_(pattern), literals_(FixedParts(pattern).read()) {}
 
 std::optional<std::size_t> LinePattern::find(std::string_view text) const {
+  std::vector<std::size_t> next(literals_.size(), 0);  // the next hit of each, kept while it lies ahead
   std::size_t begin = 0;
+  bool fresh = true;
   while (begin <= text.size()) {
-    if (!literal_.empty()) {
-      const std::size_t hit = text.find(literal_, begin);
+    if (!literals_.empty()) {
+      std::size_t hit = std::string_view::npos;
+      for (std::size_t i = 0; i < literals_.size(); ++i) {
+        if (fresh || next[i] < begin) next[i] = text.find(literals_[i], begin);
+        hit = std::min(hit, next[i]);
+      }
+      fresh = false;
       if (hit == std::string_view::npos) return std::nullopt;
       const std::size_t line = text.rfind('\n', hit);
       if (line != std::string_view::npos) begin = std::max(begin, line + 1);

@@ -26,19 +26,19 @@ struct SentencePattern {
 /// The sentences of a signature. A leading "SomeError:" is dropped: logs often lack it.
 std::vector<SentencePattern> sentence_patterns(std::string_view signature);
 
-/// A regular expression searched line by line, skipped where its longest fixed part does not occur.
+/// A regular expression searched line by line, only in lines where one of its fixed parts occurs.
 class LinePattern {
  public:
   /// `pattern` must compile (the schema check saw to that).
   explicit LinePattern(const std::string& pattern);
   /// The byte offset of the first hit, if any. Lines are cut at 2,000 bytes.
   std::optional<std::size_t> find(std::string_view text) const;
-  /// The fixed part, for tests.
-  const std::string& literal() const { return literal_; }
+  /// Texts of which every match contains at least one; empty when the pattern promises none. For tests.
+  const std::vector<std::string>& literals() const { return literals_; }
 
  private:
   std::regex regex_;
-  std::string literal_;
+  std::vector<std::string> literals_;
 };
 
 /// `pattern` with each quoted fixed name ('forward') replaced by any name.
