@@ -2,6 +2,7 @@
 // The text report of `breakline diagnose`, in English and Simplified Chinese.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/diagnose/knowledge.h"
 
@@ -60,6 +61,32 @@ constexpr Words kChinese = {"匹配度",     "根本原因", "无效做法",
                             "（未翻译）", "："};
 
 const Words& words_of(Language language) { return language == Language::Chinese ? kChinese : kEnglish; }
+
+// What Match::why can say, in Chinese.
+constexpr std::pair<std::string_view, std::string_view> kWhyChinese[] = {
+    {"the break's own record", "该断裂自己的记录"},
+    {"pattern of the message, other names", "报错模式（名称不同）"},
+    {"pattern of the message", "报错模式"},
+    {"whole message (zh)", "完整报错（中文）"},
+    {"first sentence (zh)", "首句（中文）"},
+    {"part of the message (zh)", "部分报错（中文）"},
+    {"whole message", "完整报错"},
+    {"first sentence", "首句"},
+    {"part of the message", "部分报错"},
+    {"name of the break reason", "断裂原因的名称"},
+    {"headline of the break", "断裂的标题"},
+    {"link of the break", "断裂的链接"},
+    {"words of the message", "报错用语"},
+    {"shared words", "共同词语"},
+    {"related to ", "相关记录："},
+};
+
+std::string why_text(const std::string& why, Language language) {
+  if (language == Language::English) return why;
+  for (const auto& [english, chinese] : kWhyChinese)
+    if (why.starts_with(english)) return std::string(chinese) + why.substr(english.size());
+  return why;
+}
 
 std::string percent(const std::optional<double>& rate, const Words& words) {
   if (!rate) return words.not_measured;
@@ -145,7 +172,8 @@ void put_record(std::string& out, const Match& match, Language language, std::si
   std::snprintf(score, sizeof score, "%.2f", match.score);
   put(out, "", 2, translated(record.signature, record.signature_zh, language), width);
   put(out, "  ", 2,
-      record.id + "  (" + words.match + " " + score + (match.why.empty() ? "" : ", " + match.why) + ")",
+      record.id + "  (" + words.match + " " + score +
+          (match.why.empty() ? "" : ", " + why_text(match.why, language)) + ")",
       width);
 
   out += std::string("\n  ") + words.root_cause + "\n";
