@@ -100,14 +100,7 @@ int emit_mul(const L& l) {
   return l.b.binary(Op::kMul, l.as_out(0), l.wide(1));
 }
 
-/// C's remainder moved to the sign of the divisor, and the quotient that belongs to it.
-int float_remainder(const L& l, int x, int y) {
-  const int zero = l.constant(0);
-  const int rest = l.b.binary(Op::kRem, x, y);
-  const int off = l.b.binary(Op::kXor, l.b.binary(Op::kLt, y, zero), l.b.binary(Op::kLt, rest, zero));
-  const int fix = l.b.binary(Op::kAnd, l.b.binary(Op::kNe, rest, zero), off);
-  return l.b.select(fix, l.b.binary(Op::kAdd, rest, y), rest);
-}
+/// As PyTorch's div_floor: from C's remainder, corrected towards the floor.
 int float_floor_divide(const L& l, int x, int y) {
   const int zero = l.constant(0), one = l.constant(1);
   const int rest = l.b.binary(Op::kRem, x, y);
@@ -163,12 +156,11 @@ int emit_floor_divide(const L& l) {
   if (!l.out_is_float()) return int_floor_divide(l, l.as_out(0), l.as_out(1));
   return float_floor_divide(l, l.as_out(0), l.wide(1));
 }
-int emit_remainder(const L& l) {
-  if (!l.out_is_float()) return int_remainder(l, l.as_out(0), l.as_out(1));
-  return float_remainder(l, l.as_out(0), l.as_out(1));
-}
+int emit_remainder(const L& l) { return int_remainder(l, l.as_out(0), l.as_out(1)); }
+/// PyTorch's vector fmod is NaN where the quotient is huge, its scalar one is not: no kernel can be the same
+/// as both.
 std::string check_remainder(const C& call) {
-  return is_float(reg_type(call.out_dtype())) ? "" : check_divisor(call);
+  return is_float(reg_type(call.out_dtype())) ? "float remainder" : check_divisor(call);
 }
 
 bool reversed_division(const C& call) {
@@ -184,7 +176,9 @@ int emit_div(const L& l) {
   }
   if (!l.out_is_float()) return l.b.binary(Op::kDiv, l.as_out(0), l.as_out(1));
   const int quotient = l.b.binary(Op::kDiv, l.as_out(0), l.wide(1));
-  return mode == "trunc" ? l.b.unary(Op::kTrunc, l.round_out(quotient)) : quotient;
+  if (mode != "trunc") return quotient;
+  // Between two half tensors the quotient is rounded before it is cut.
+  return l.b.unary(Op::kTrunc, l.call.is_tensor(1) ? l.round_out(quotient) : quotient);
 }
 std::string check_div(const C& call) {
   if (!call.param(2))
@@ -224,8 +218,10 @@ int emit_pow(const L& l) {
   if (exponent.real == 1) return x;
   if (exponent.real == 2) return product(x, x);
   if (exponent.real == 3) return product(product(x, x), x);
-  if (exponent.real == 0.5) return l.b.unary(Op::kSqrt, x);
-  if (exponent.real == -0.5) return l.b.binary(Op::kDiv, one, l.b.unary(Op::kSqrt, x));
+  const bool is_f16 =
+      l.call.out_dtype() == DType::kFloat16;  // which has no special roots: they differ at -inf
+  if (exponent.real == 0.5 && !is_f16) return l.b.unary(Op::kSqrt, x);
+  if (exponent.real == -0.5 && !is_f16) return l.b.binary(Op::kDiv, one, l.b.unary(Op::kSqrt, x));
   if (exponent.real == -1) return l.b.binary(Op::kDiv, one, x);
   if (exponent.real == -2) return l.b.binary(Op::kDiv, one, product(x, x));
   return l.b.binary(Op::kPow, x, l.as_out(1));
@@ -311,7 +307,7 @@ int emit_elu(const L& l) {
 int gelu_tanh(const L& l) {
   const int x = l.as_out(0);
   const int cube = l.b.binary(Op::kMul, l.b.binary(Op::kMul, x, x), x);
-  const int sum = l.b.binary(Op::kAdd, x, l.b.binary(Op::kMul, l.constant(0.044715), cube));
+  const int sum = l.b.fma(l.constant(0.044715), cube, x);
   const int inner = l.b.binary(Op::kMul, l.constant(std::sqrt(2.0 / kPi)), sum);
   const int bell = l.b.binary(Op::kAdd, l.constant(1), l.b.unary(Op::kTanh, inner));
   return l.b.binary(Op::kMul, l.b.binary(Op::kMul, l.constant(0.5), x), bell);
@@ -384,6 +380,7 @@ int scaled_by_value(const L& l, int x) {
   return l.b.binary(Op::kMul, factor, x);
 }
 int emit_addcmul(const L& l) {
+  if (l.out_is_float()) return l.b.fma(scaled_by_value(l, l.as_out(1)), l.as_out(2), l.as_out(0));
   return l.b.binary(Op::kAdd, l.as_out(0),
                     l.b.binary(Op::kMul, scaled_by_value(l, l.as_out(1)), l.as_out(2)));
 }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/cpu/cpu_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+
+#include "core/cpu/jit_loader.h"
+#include "core/cpu/parallel.h"
+#include "core/schedule/memory.h"
+#include "core/schedule/schedule.h"
+#include "core/torch/ambient.h"
+#include "core/torch/node_runner.h"
+#include "core/torch/tensor.h"
+
+namespace breakline::cpu {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+using schedule::Storage;
+
+/// 64-byte aligned bytes.
+class Arena {
+ public:
+  explicit Arena(int64_t bytes) {
+    constexpr size_t kAlign = 64;
+    const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
+    data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
+  }
+  ~Arena() { std::free(data_); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  /// Null when out of memory.
+  char* data() const { return data_; }
+
+ private:
+  char* data_;
+};
+
+/// A kernel's buffer at run time: a tensor in a slot, or bytes of the arena.
+struct Operand {
+  ValueId slot = graph::kNoValue;
+  int64_t offset = 0;
+};
+
+struct Step {
+  std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
+  int node = -1;                               ///< extern node, or the kernel's first
+  int64_t numel = 0;
+  std::vector<Operand> operands;  ///< inputs, then outputs
+  std::vector<ValueId> made;      ///< output tensors to allocate
+  std::vector<ValueId> dies;
+  std::unique_ptr<torch::NodeRunner> runner;
+};
+
+class GilRelease {
+ public:
+  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+class CpuPlan final : public graph::Plan {
+ public:
+  explicit CpuPlan(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+
+  /// False with a sentence in `why` when a kernel can't be made.
+  bool build(std::string* why) {
+    const auto start = std::chrono::steady_clock::now();
+    const schedule::Schedule plan = schedule::build_schedule(*graph_);
+    Jit* jit = nullptr;
+    if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
+    const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
+    arena_bytes_ = memory.bytes;
+    for (const schedule::Step& from : plan.order) {
+      Step step;
+      graph::KernelInfo info;
+      if (from.kernel >= 0) {
+        const schedule::Kernel& kernel = plan.kernels[static_cast<size_t>(from.kernel)];
+        if (!(step.code = jit->compile(kernel, why))) return false;
+        add_kernel(kernel, plan, memory, step);
+        info = {kernel.name, "cpu", kernel.nodes, step.code->ir};
+      } else {
+        step.node = from.node;
+        step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
+        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, ""};
+      }
+      for (const ValueId id : from.dies) {
+        if (plan.storage[static_cast<size_t>(id)] == Storage::kTensor) step.dies.push_back(id);
+      }
+      steps_.push_back(std::move(step));
+      info_.kernels.push_back(std::move(info));
+    }
+    info_.plan = "cpu";
+    if (plan.kernels.empty()) info_.reason = "nothing to fuse: PyTorch's own kernels";
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    info_.compile_us = took.count();
+    return true;
+  }
+
+  int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
+    constexpr size_t kInline = 256;
+    PyObject* room[kInline];
+    std::vector<PyObject*> heap;
+    const size_t n = graph_->values.size();
+    PyObject** slots = room;
+    if (n > kInline) {
+      heap.resize(n);
+      slots = heap.data();
+    }
+    std::fill(slots, slots + n, nullptr);
+    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
+      slots[graph_->inputs[i]] = Py_NewRef(static_cast<PyObject*>(inputs[i]));
+    }
+    const int failed = run_with_arena(slots);
+    if (failed < 0) {
+      for (size_t i = 0; i < graph_->outputs.size(); ++i) outputs[i] = Py_XNewRef(slots[graph_->outputs[i]]);
+      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
+    } else {
+      // Freeing tensors can run Python code, which must not see or lose the pending error.
+      py::SavedError error;
+      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
+      error.restore();
+    }
+    return failed;
+  }
+
+  const graph::PlanInfo& info() const override { return info_; }
+
+ private:
+  void add_kernel(const schedule::Kernel& kernel, const schedule::Schedule& plan,
+                  const schedule::MemoryPlan& memory, Step& step) {
+    step.numel = kernel.numel();
+    step.node = kernel.nodes.front();
+    const auto add = [&](ValueId id) {
+      const bool scratch = plan.storage[static_cast<size_t>(id)] == Storage::kScratch;
+      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[static_cast<size_t>(id)]}
+                                      : Operand{id, 0});
+      return scratch;
+    };
+    for (const schedule::Buffer& input : kernel.inputs) add(input.value);
+    for (const schedule::Store& store : kernel.outputs) {
+      if (!add(store.buffer.value)) step.made.push_back(store.buffer.value);
+    }
+  }
+
+  /// The plan's arena serves one call at a time; a call inside a call (or from another thread) brings its
+  /// own.
+  int run_with_arena(PyObject** slots) {
+    if (arena_bytes_ == 0) return run_steps(slots, nullptr);
+    if (busy_.exchange(true)) {
+      const Arena own(arena_bytes_);
+      return run_in(own, slots);
+    }
+    if (!arena_) arena_ = std::make_unique<Arena>(arena_bytes_);
+    const int failed = run_in(*arena_, slots);
+    busy_ = false;
+    return failed;
+  }
+  int run_in(const Arena& arena, PyObject** slots) const {
+    if (arena.data()) return run_steps(slots, arena.data());
+    PyErr_NoMemory();
+    return steps_.front().node;
+  }
+
+  int run_steps(PyObject** slots, char* arena) const {
+    for (const Step& step : steps_) {
+      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
+      if (!fine) return step.node;
+      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
+    }
+    return -1;
+  }
+
+  bool run_kernel_step(const Step& step, PyObject** slots, char* arena) const {
+    for (const ValueId id : step.made) {
+      const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
+      if (!(slots[id] = torch::new_empty(meta.sizes, meta.strides, meta.dtype))) return false;
+    }
+    if (step.numel == 0) return true;
+    constexpr size_t kMostBuffers = 64;
+    std::array<void*, kMostBuffers> buffers;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const Operand& operand = step.operands[i];
+      buffers[i] = operand.slot >= 0 ? torch::data_ptr(slots[operand.slot]) : arena + operand.offset;
+    }
+    // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
+    const GilRelease release(step.numel >= kGrain);
+    run_kernel(step.code->run, buffers.data(), step.numel);
+    return true;
+  }
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<Step> steps_;
+  graph::PlanInfo info_;
+  int64_t arena_bytes_ = 0;
+  std::unique_ptr<Arena> arena_;
+  std::atomic<bool> busy_ = false;
+};
+
+/// Why the graph must be replayed, "" if it need not.
+std::string why_replay(const Graph& graph) {
+  if (graph.needs_grad) return "parameters need grad";
+  if (torch::current_ambient().default_dtype != static_cast<int8_t>(graph::DType::kFloat32)) {
+    return "the default dtype is not float32";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<graph::Plan> make_cpu_plan(std::shared_ptr<const Graph> graph, const std::string& reason) {
+  std::string why = reason.empty() ? why_replay(*graph) : reason;
+  if (why.empty()) {
+    auto plan = std::make_unique<CpuPlan>(graph);
+    if (plan->build(&why)) return plan;
+  }
+  return torch::make_replay_plan(std::move(graph), why);
+}
+
+}  // namespace breakline::cpu
