@@ -85,8 +85,9 @@ Opened open_target(const Arguments& arguments) {
   const std::string greeting =
       "{\"protocol\":" + std::to_string(protocol::kProtocolVersion) + ",\"client\":\"breakline\"}";
   Answer answer = (*engine)->call("hello", greeting, timeout);
-  if (answer.outcome == client::Outcome::kDied &&
-      answer.failure.traceback.find("No module named") != std::string::npos) {
+  const std::string& words = answer.failure.traceback;
+  if (answer.outcome == client::Outcome::kDied && (words.find("No module named") != std::string::npos ||
+                                                   words.find("SyntaxError") != std::string::npos)) {
     // the interpreter started but can't load the package: too old, or not Python 3.11+
     print(stderr, answer.failure.traceback);
     out.code =

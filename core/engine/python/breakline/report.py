@@ -43,6 +43,7 @@ _SEGMENT_DEFAULTS = {
     "compile_us": 0.0,
     "exit": "return",
 }
+_OP_DEFAULTS = {"name": "", "file": "", "line": 0, "column": -1, "shape": "", "dtype": "", "kernel": None, "module": ""}
 _BREAK_DEFAULTS = {
     "id": "",
     "reason": "",
@@ -90,6 +91,10 @@ def of_target(target, target_id):
         entry["error"] = target.error
     for segment in entry["segments"]:
         _fill(segment, _SEGMENT_DEFAULTS)
+        for op in segment["ops"]:
+            _fill(op, _OP_DEFAULTS)
+            if not isinstance(op["shape"], str):
+                op["shape"] = "[" + ", ".join(map(str, op["shape"])) + "]"
     for item in entry["breaks"]:
         _fill(item, _BREAK_DEFAULTS)
         item["target"] = target_id
