@@ -3,6 +3,7 @@
 
 import faulthandler
 import inspect
+import json
 import os
 import queue
 import signal
@@ -173,9 +174,9 @@ class Server:
             extension = _native.load()
         except _native.EngineMissing as error:
             raise bad_input("wrong_python", str(error)) from None
-        if not hasattr(extension, "diagnose"):
-            raise bad_input("bad_input", "This engine was built without the knowledge base: ask `breakline diagnose` instead.")
-        return {"records": extension.diagnose(text, reason)}
+        if not isinstance(text, str) or not isinstance(reason, (str, type(None))):
+            raise bad_input("bad_input", "diagnose takes a text and, if known, the id of a break reason.")
+        return {"records": json.loads(extension.diagnose_json(text.encode("utf-8", "replace").decode("utf-8"), reason))}
 
     def shutdown(self):
         return {}
