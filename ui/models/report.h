@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What one compile produced, as plain values for the panels. Mirrors "Report" of core/protocol/README.md;
+// reading is tolerant: a missing field keeps its default, an unknown one is ignored.
+#pragma once
+#include <QHash>
+#include <QJsonObject>
+#include <QString>
+#include <QStringList>
+#include <QVector>
+#include <memory>
+#include <optional>
+
+namespace breakline::ui {
+
+/// One frame of a call chain. `line` is 1-based.
+struct CallPlace {
+  QString file;
+  int line = 0;
+  QString function;
+};
+
+struct SegmentOp {
+  QString name, file, shape, dtype, module;
+  int line = 0, column = -1;
+  int kernel = -1;  ///< id in Segment::kernels, or -1 (runs as the torch callable)
+};
+
+struct SegmentKernel {
+  int id = -1;
+  QString name, device, source;
+  QVector<int> ops;
+};
+
+struct LineRange {
+  QString file;
+  int first = 0, last = 0;
+};
+
+/// A compiled piece between two breaks. It counts as a graph when it has at least one op.
+struct Segment {
+  QString id, site, plan, plan_reason, file, function, exit;
+  QString target;
+  int kernel_count = 0, runs = 0, line = 0, end_line = 0, guards = 0;
+  double trace_us = 0, compile_us = 0;
+  std::optional<double> time_us;  ///< median run time per call, when the engine measured it
+  QVector<SegmentOp> ops;
+  QVector<SegmentKernel> kernels;
+  QVector<LineRange> ranges;
+};
+
+struct Edge {
+  QString from, to, break_id, kind;
+};
+
+/// A place the tracer could not pass. Lines are 1-based, columns 0-based (-1 unknown).
+struct Break {
+  QString id, target, reason, gb_id, type, file, explanation, context, after, before, knowledge;
+  int line = 0, column = -1, end_line = 0, end_column = -1, events = 0;
+  QVector<CallPlace> chain;
+  QStringList hints;
+  QString effective = QStringLiteral("allow"), policy_source;
+  std::optional<double> cost_us;  ///< measured cost of one event, when the engine measured it
+  bool is_error() const { return effective == QLatin1String("error"); }
+};
+
+struct TargetError {
+  QString type, message, traceback, break_id;
+};
+
+struct Target {
+  QString id, name, kind, file;
+  int line = 0, graphs = 0, ops = 0, recompiles = 0, skipped = 0, places = 0;
+  bool fullgraph = false, side_effects = false;
+  QVector<Segment> segments;
+  QVector<Edge> edges;
+  QVector<Break> breaks;
+  QStringList uncloneable;
+  std::optional<TargetError> error;
+};
+
+/// A policy region found in the code, or an overlay the user set. Values: "inherit", "allow", "error".
+struct Region {
+  QString key, kind, file, qualname, parent, declared, overlay, effective, source;
+  int line = 0, end_line = 0, depth = 0, breaks = 0;
+};
+
+struct Overlay {
+  QString key, value;
+  bool operator==(const Overlay&) const = default;
+};
+
+struct OverlayState : Overlay {
+  bool active = true, effect = true;
+  QString note;
+};
+
+struct OutputChunk {
+  QString stream, text, label;
+};
+
+struct Report {
+  int schema = 0;
+  QString breakline, python, torch, file, device;
+  int threads = 0;
+  QVector<Target> targets;
+  QVector<Region> regions;
+  QVector<OverlayState> overlays;
+  QStringList strict_rejects;
+  QString strict_first;
+  QStringList warnings;
+  QVector<OutputChunk> output;
+  double total_ms = 0;
+
+  const Break* find_break(const QString& id) const;
+  const Segment* find_segment(const QString& id) const;
+  const Region* find_region(const QString& key) const;
+  const Target* find_target(const QString& id) const;
+  /// Breaks of one target, or of all when `target` is empty; order of the report.
+  QVector<const Break*> breaks_of(const QString& target) const;
+  int graphs(const QString& target) const;
+  /// Absolute, clean path of a report file name (relative ones are relative to the script's folder).
+  QString resolve(const QString& file) const;
+  /// Innermost region that holds a line, or null.
+  const Region* region_at(const QString& file, int line) const;
+};
+
+using ReportPtr = std::shared_ptr<const Report>;
+
+/// Never fails; a wrong `schema` is left for the caller to refuse.
+Report parse_report(const QJsonObject& json);
+
+/// "lines:model.py:3-9" and friends taken apart.
+struct OverlayKey {
+  QString kind, file, name;
+  int first = 0, last = 0;
+  bool valid() const { return !kind.isEmpty(); }
+};
+OverlayKey parse_overlay_key(const QString& key);
+
+}  // namespace breakline::ui

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/timings.h"
+
+#include <QJsonArray>
+#include <algorithm>
+#include <cmath>
+
+namespace breakline::ui {
+namespace {
+
+QString text(const QJsonObject& o, const char* key) { return o.value(QLatin1String(key)).toString(); }
+
+std::optional<Ratio> ratio(const QJsonValue& v, const char* value_key) {
+  if (!v.isObject()) return std::nullopt;
+  const QJsonObject o = v.toObject();
+  return Ratio{o.value(QLatin1String(value_key)).toDouble(), o.value(QLatin1String("low")).toDouble(),
+               o.value(QLatin1String("high")).toDouble()};
+}
+
+Arm arm(const QJsonObject& o) {
+  Arm a;
+  a.id = text(o, "id");
+  a.name = text(o, "name");
+  if (a.name.isEmpty()) a.name = a.id;
+  a.available = o.value(QLatin1String("available")).toBool();
+  a.reason = text(o, "reason");
+  for (const QJsonValue& s : o.value(QLatin1String("samples_us")).toArray())
+    if (s.isDouble()) a.samples_us.push_back(s.toDouble());
+  a.median_us = o.value(QLatin1String("median_us")).toDouble();
+  const QJsonArray iqr = o.value(QLatin1String("iqr_us")).toArray();
+  a.q1_us = iqr.size() == 2 ? iqr[0].toDouble() : a.median_us;
+  a.q3_us = iqr.size() == 2 ? iqr[1].toDouble() : a.median_us;
+  a.n = o.value(QLatin1String("n")).toInt(int(a.samples_us.size()));
+  a.compile_ms = o.value(QLatin1String("compile_ms")).toDouble();
+  a.ratio = ratio(o.value(QLatin1String("ratio")), "value");
+  a.verdict = text(o, "verdict");
+  const QJsonValue equal = o.value(QLatin1String("equal"));
+  if (equal.isBool()) a.equal = equal.toBool();
+  a.max_abs_err = o.value(QLatin1String("max_abs_err")).toDouble();
+  a.max_rel_err = o.value(QLatin1String("max_rel_err")).toDouble();
+  a.error_note = text(o, "error_note");
+  return a;
+}
+
+QHash<QString, double> measured_list(const QJsonValue& v, const char* value_key) {
+  QHash<QString, double> out;
+  for (const QJsonValue& item : v.toArray()) {
+    const QJsonObject o = item.toObject();
+    const QJsonValue us = o.value(QLatin1String(value_key));
+    if (us.isDouble()) out.insert(o.value(QLatin1String("id")).toVariant().toString(), us.toDouble());
+  }
+  return out;
+}
+
+}  // namespace
+
+const Arm* Timings::headline(const QString& device) const {
+  const Arm* best = nullptr;
+  for (const Arm& a : arms) {
+    if (!a.available || !a.ratio || a.id.startsWith(QLatin1String("eager"))) continue;
+    if (a.id == device) return &a;
+    if (!best && !a.id.endsWith(QLatin1String("_eager"))) best = &a;
+  }
+  return best;
+}
+
+Timings parse_timings(const QJsonObject& o) {
+  Timings t;
+  t.target = o.value(QLatin1String("target")).toVariant().toString();
+  t.blas = text(o, "blas");
+  t.allocator = text(o, "allocator");
+  t.load_note = text(o, "load_note");
+  const QJsonObject notes = o.value(QLatin1String("device_notes")).toObject();
+  t.cpu_note = text(notes, "cpu");
+  t.vulkan_note = text(notes, "vulkan");
+  t.threads = o.value(QLatin1String("threads")).toInt();
+  t.rounds = o.value(QLatin1String("rounds")).toInt();
+  t.warmup = o.value(QLatin1String("warmup")).toInt();
+  for (const QJsonValue& v : o.value(QLatin1String("arms")).toArray()) t.arms.push_back(arm(v.toObject()));
+  t.noise = ratio(o.value(QLatin1String("noise")), "ratio");
+  for (const QJsonValue& v : o.value(QLatin1String("warnings")).toArray()) t.warnings << v.toString();
+  t.break_cost_us = measured_list(o.value(QLatin1String("breaks")), "cost_us");
+  t.segment_time_us = measured_list(o.value(QLatin1String("segments")), "time_us");
+  return t;
+}
+
+QString format_3(double value) {
+  if (!std::isfinite(value)) return QStringLiteral("–");
+  if (value == 0) return QStringLiteral("0");
+  const int digits = int(std::floor(std::log10(std::fabs(value)))) + 1;
+  return QString::number(value, 'f', std::clamp(3 - digits, 0, 6));
+}
+
+QString format_us(double us) {
+  if (!std::isfinite(us)) return QStringLiteral("–");
+  if (us < 1 && us > 0) return format_3(us * 1e3) + QStringLiteral(" ns");
+  if (us < 1e3) return format_3(us) + QStringLiteral(" µs");
+  if (us < 1e6) return format_3(us / 1e3) + QStringLiteral(" ms");
+  return format_3(us / 1e6) + QStringLiteral(" s");
+}
+
+}  // namespace breakline::ui

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measured distributions of one target, one entry per arm. Mirrors "Timings" of core/protocol/README.md.
+#pragma once
+#include <QHash>
+#include <QJsonObject>
+#include <QString>
+#include <QStringList>
+#include <QVector>
+#include <memory>
+#include <optional>
+
+namespace breakline::ui {
+
+/// A ratio with its bootstrap interval; above 1 means faster than eager.
+struct Ratio {
+  double value = 0, low = 0, high = 0;
+};
+
+/// One way of running the target. Times are microseconds per call.
+struct Arm {
+  QString id, name, reason, verdict, error_note;
+  bool available = false;
+  std::optional<bool> equal;
+  QVector<double> samples_us;
+  double median_us = 0, q1_us = 0, q3_us = 0, compile_ms = 0, max_abs_err = 0, max_rel_err = 0;
+  int n = 0;
+  std::optional<Ratio> ratio;
+};
+
+struct Timings {
+  QString target, blas, allocator, load_note, cpu_note, vulkan_note;
+  int threads = 0, rounds = 0, warmup = 0;
+  QVector<Arm> arms;
+  std::optional<Ratio> noise;
+  QStringList warnings;
+  /// Optional: measured cost per break id and run time per segment id (us).
+  QHash<QString, double> break_cost_us, segment_time_us;
+
+  /// The arm whose ratio answers "how much faster": the cpu arm, or the device's own, or any compiled one.
+  const Arm* headline(const QString& device) const;
+};
+
+using TimingsPtr = std::shared_ptr<const Timings>;
+
+Timings parse_timings(const QJsonObject& json);
+
+/// "1.34 ms", "18.0 µs": three significant digits with a unit.
+QString format_us(double us);
+/// Three significant digits without an exponent.
+QString format_3(double value);
+
+}  // namespace breakline::ui

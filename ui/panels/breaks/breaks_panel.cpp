@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/breaks/breaks_panel.h"
+
+#include <QHeaderView>
+#include <QMenu>
+#include <QPainter>
+#include <QStackedWidget>
+#include <QStyledItemDelegate>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/widgets/banner.h"
+#include "ui/widgets/marks.h"
+
+namespace breakline::ui {
+namespace {
+
+/// Draws the mark (diamond or octagon) before the policy word, in the break's colour.
+class PolicyDelegate : public QStyledItemDelegate {
+ public:
+  PolicyDelegate(Theme* theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    QStyledItemDelegate::initStyleOption(option, index);
+    const bool error = index.data(BreakTableModel::ErrorRole).toBool();
+    option->features |= QStyleOptionViewItem::HasDecoration;
+    option->icon = QIcon(break_mark(error, *theme_, 14));
+    option->decorationSize = {14, 14};
+    const QColor color = theme_->color(error ? Tone::BreakError : Tone::BreakAllowed);
+    option->palette.setColor(QPalette::Text, color);
+    option->palette.setColor(QPalette::HighlightedText, color);
+  }
+
+ private:
+  Theme* theme_;
+};
+
+}  // namespace
+
+BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  stack_ = new QStackedWidget(this);
+  empty_ = new EmptyState(tr("No breaks to show"), tr("Open a script and its graph breaks are listed here."));
+  table_ = new QTableView(this);
+  table_->setObjectName(QStringLiteral("breaks_table"));
+  table_->setAccessibleName(tr("Breaks"));
+  model_ = new BreakTableModel(this);
+  table_->setModel(model_);
+  table_->setItemDelegateForColumn(BreakTableModel::Policy, new PolicyDelegate(theme(), table_));
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setTabKeyNavigation(false);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(26);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setMinimumSectionSize(28);
+  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  table_->horizontalHeader()->setSectionResizeMode(BreakTableModel::Why, QHeaderView::Stretch);
+  table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  stack_->addWidget(empty_);
+  stack_->addWidget(table_);
+  column->addWidget(stack_);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
+    if (!following_ && now.isValid()) select_break(now.data(BreakTableModel::IdRole).toString());
+  });
+  connect(table_, &QTableView::clicked, this,
+          [this](const QModelIndex& now) { select_break(now.data(BreakTableModel::IdRole).toString()); });
+  connect(table_, &QTableView::activated, this, [this] { emit wants_panel(QStringLiteral("details")); });
+  connect(table_, &QWidget::customContextMenuRequested, this, &BreaksPanel::open_menu);
+  connect(session(), &Session::report_changed, this, &BreaksPanel::refresh);
+  connect(session(), &Session::timings_changed, this, &BreaksPanel::refresh);
+  connect(session(), &Session::target_changed, this, &BreaksPanel::refresh);
+  connect(session(), &Session::strict_preview_changed, this, &BreaksPanel::refresh);
+  connect(selection(), &Selection::changed, this, &BreaksPanel::follow);
+  connect(theme(), &Theme::changed, table_->viewport(), qOverload<>(&QWidget::update));
+}
+
+void BreaksPanel::refresh() {
+  following_ = true;
+  const QString target = session()->current_target();
+  model_->set(report(), target, session()->timings(target), session()->strict_preview());
+  following_ = false;
+  if (report())
+    empty_->set_words(tr("No graph breaks"), tr("Everything that was traced is in whole graphs."));
+  else
+    empty_->set_words(tr("No breaks to show"), tr("Open a script and its graph breaks are listed here."));
+  stack_->setCurrentIndex(model_->rowCount() ? 1 : 0);
+  follow();
+}
+
+void BreaksPanel::follow() {
+  const Selected& now = selection()->current();
+  following_ = true;
+  const int row = now.kind == SelectionKind::Break ? model_->row_of(now.id) : -1;
+  if (row >= 0)
+    table_->setCurrentIndex(model_->index(row, table_->currentIndex().isValid() ? table_->currentIndex().column() : 0));
+  else
+    table_->selectionModel()->clear();
+  following_ = false;
+}
+
+void BreaksPanel::open_menu(const QPoint& at) {
+  const Break* b = model_->at(table_->rowAt(at.y()));
+  if (!b) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const QString file = key_file(b->file);
+  const QString line_key = QStringLiteral("lines:%1:%2-%3").arg(file).arg(b->line).arg(std::max(b->line, b->end_line));
+  QString function_key;
+  if (!b->chain.isEmpty() && !b->chain.last().function.isEmpty() && !b->chain.last().function.startsWith(QLatin1Char('<')))
+    function_key = QStringLiteral("fn:%1:%2").arg(file, b->chain.last().function);
+  for (const auto& [title, key] : {std::pair(tr("This line"), line_key), std::pair(tr("This function"), function_key)}) {
+    if (key.isEmpty()) continue;
+    menu->addSection(title);
+    for (const char* value : {"inherit", "allow", "error"}) {
+      QAction* action = menu->addAction(QLatin1String(value));
+      action->setCheckable(true);
+      action->setChecked(session()->overlay_value(key) == QLatin1String(value));
+      connect(action, &QAction::triggered, this, [this, key = key, value] { session()->set_overlay(key, QLatin1String(value)); });
+    }
+  }
+  menu->popup(table_->viewport()->mapToGlobal(at));
+}
+
+}  // namespace breakline::ui

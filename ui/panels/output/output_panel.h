@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the user's code printed, apart from the protocol; output of a recompile is labelled.
+#pragma once
+#include "ui/panels/panel.h"
+
+class QPlainTextEdit;
+class QStackedWidget;
+
+namespace breakline::ui {
+
+class OutputPanel : public Panel {
+  Q_OBJECT
+ public:
+  OutputPanel(const PanelContext& context, QWidget* parent);
+  QList<QWidget*> title_tools() override;
+  QPlainTextEdit* view() const { return view_; }
+
+ private:
+  void add(const OutputChunk& chunk);
+  void clear();
+  QStackedWidget* stack_;
+  QPlainTextEdit* view_;
+  QString label_;
+};
+
+}  // namespace breakline::ui

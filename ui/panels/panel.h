@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A panel shows one side of the session. It knows the session, the selection, the document and the theme; never
+// another panel. A new panel is one folder and one line in registry.cpp.
+#pragma once
+#include <QList>
+#include <QString>
+#include <QWidget>
+
+#include "ui/controller/document.h"
+#include "ui/controller/selection.h"
+#include "ui/controller/session.h"
+#include "ui/widgets/theme.h"
+
+class QAction;
+
+namespace breakline::ui {
+
+struct PanelContext {
+  Session* session = nullptr;
+  Selection* selection = nullptr;
+  Document* document = nullptr;
+  Theme* theme = nullptr;
+};
+
+class Panel : public QWidget {
+  Q_OBJECT
+ public:
+  Panel(const PanelContext& context, QWidget* parent) : QWidget(parent), context_(context) {}
+  /// Small widgets for the panel's title line; the panel owns them until the shell takes them.
+  virtual QList<QWidget*> title_tools() { return {}; }
+  /// Every command of the panel, for the menu and the palette.
+  virtual QList<QAction*> commands() { return {}; }
+  /// False while work off the GUI thread is still to be shown (the screen does not show the newest report yet).
+  virtual bool settled() const { return true; }
+
+ signals:
+  void settled_changed();
+  /// Asks the shell to bring a panel to the front.
+  void wants_panel(const QString& id);
+  /// Asks the shell to run one of its commands ("open", "measure" …).
+  void wants_command(const QString& id);
+
+ protected:
+  Session* session() const { return context_.session; }
+  Selection* selection() const { return context_.selection; }
+  Document* document() const { return context_.document; }
+  Theme* theme() const { return context_.theme; }
+  ReportPtr report() const { return context_.session->report(); }
+
+  /// Selects a break, segment or region with its place.
+  void select_break(const QString& id);
+  void select_segment(const QString& id);
+  void select_region(const QString& key);
+  /// A file as overlay keys name it: relative to the script's folder.
+  QString key_file(const QString& file) const;
+
+ private:
+  PanelContext context_;
+};
+
+enum class PanelPlace { Left, Right, Policies, Breaks, Timings, Details };
+
+/// One line of the registry. `title` is translated with the context "Panel".
+struct PanelEntry {
+  const char* id;
+  const char* title;
+  PanelPlace place;
+  const char* shortcut;
+  Panel* (*make)(const PanelContext& context, QWidget* parent);
+};
+
+const QVector<PanelEntry>& panel_registry();
+
+}  // namespace breakline::ui

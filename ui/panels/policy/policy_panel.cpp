@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/policy/policy_panel.h"
+
+#include <QAction>
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QScrollBar>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include "ui/models/python_outline.h"
+#include "ui/panels/policy/overlay_dialog.h"
+#include "ui/panels/policy/policy_switch.h"
+#include "ui/widgets/banner.h"
+
+namespace breakline::ui {
+namespace {
+
+/// What kind of region it is, in a word or two after its name.
+QString kind_words(const Region& r) {
+  const QString lines = r.line > 0 ? QStringLiteral("%1–%2").arg(r.line).arg(std::max(r.line, r.end_line)) : QString();
+  static const QHash<QString, const char*> kWords = {
+      {QStringLiteral("function"), ""},
+      {QStringLiteral("with"), QT_TRANSLATE_NOOP("Policy", "with")},
+      {QStringLiteral("decorator"), QT_TRANSLATE_NOOP("Policy", "decorator")},
+      {QStringLiteral("patch"), QT_TRANSLATE_NOOP("Policy", "patch")},
+      {QStringLiteral("module"), QT_TRANSLATE_NOOP("Policy", "module")},
+      {QStringLiteral("lines"), QT_TRANSLATE_NOOP("Policy", "lines")}};
+  QStringList parts;
+  const char* word = kWords.value(r.kind, "");
+  if (*word) parts << QCoreApplication::translate("Policy", word);
+  if (!lines.isEmpty()) parts << lines;
+  if (r.breaks) parts << QCoreApplication::translate("Policy", "%n break(s)", nullptr, r.breaks);
+  return parts.join(QStringLiteral(" · "));
+}
+
+QString name_of(const Region& r) {
+  if (!r.qualname.isEmpty()) return r.qualname;
+  const OverlayKey key = parse_overlay_key(r.key);
+  if (key.kind == QLatin1String("lines")) return QStringLiteral("%1–%2").arg(key.first).arg(key.last);
+  return key.valid() ? key.name : r.key;
+}
+
+}  // namespace
+
+PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  stack_ = new QStackedWidget(this);
+  auto* empty = new EmptyState(tr("No policy regions yet"),
+                               tr("Regions of the code are listed here. Overlays rule breaks without touching your file."));
+  empty->set_action(tr("Add overlay…"), [this] { add_overlay(); });
+  tree_ = new QTreeWidget(this);
+  tree_->setObjectName(QStringLiteral("policy_tree"));
+  tree_->setAccessibleName(tr("Policies"));
+  tree_->setColumnCount(2);
+  tree_->setHeaderHidden(true);
+  tree_->setIndentation(14);
+  tree_->setUniformRowHeights(true);
+  tree_->setRootIsDecorated(true);
+  tree_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* control = new PolicySwitchDelegate(theme(), tree_);
+  tree_->setItemDelegateForColumn(0, new PolicyNameDelegate(theme(), tree_));
+  tree_->setItemDelegateForColumn(1, control);
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setMinimumSectionSize(40);
+  tree_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree_->header()->setSectionResizeMode(1, QHeaderView::Fixed);
+  tree_->header()->resizeSection(1, control->width());
+  tree_->installEventFilter(this);
+  stack_->addWidget(empty);
+  stack_->addWidget(tree_);
+  column->addWidget(stack_);
+  connect(control, &PolicySwitchDelegate::chosen, this, [this](const QModelIndex& index, const QString& value) {
+    set_value(tree_->topLevelItemCount() ? static_cast<QTreeWidgetItem*>(tree_->itemFromIndex(index)) : nullptr, value);
+  });
+  connect(tree_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* now) {
+    if (!following_ && now) select_region(now->data(0, kKeyRole).toString());
+  });
+  connect(session(), &Session::report_changed, this, &PolicyPanel::refresh);
+  connect(session(), &Session::overlays_changed, this, &PolicyPanel::refresh);
+  connect(selection(), &Selection::changed, this, &PolicyPanel::follow);
+  connect(theme(), &Theme::changed, tree_->viewport(), qOverload<>(&QWidget::update));
+
+  const auto add = [this](const QString& text, const char* shortcut, auto run) {
+    auto* action = new QAction(text, this);
+    if (shortcut) action->setShortcut(QKeySequence(QLatin1String(shortcut)));
+    connect(action, &QAction::triggered, this, run);
+    commands_ << action;
+    return action;
+  };
+  add_ = add(tr("Add overlay…"), "Ctrl+L", [this] { add_overlay(); });
+  strict_ = add(tr("Strict preview"), "Ctrl+Shift+E", [this] { session()->set_strict_preview(strict_->isChecked()); });
+  strict_->setCheckable(true);
+  strict_->setToolTip(tr("Mark every break that a strict policy would reject (%1)").arg(strict_->shortcut().toString()));
+  connect(session(), &Session::strict_preview_changed, this, [this] { strict_->setChecked(session()->strict_preview()); });
+  add(tr("Selected region: inherit"), "Ctrl+Alt+I", [this] { set_current(QStringLiteral("inherit")); });
+  add(tr("Selected region: allow"), "Ctrl+Alt+A", [this] { set_current(QStringLiteral("allow")); });
+  add(tr("Selected region: error"), "Ctrl+Alt+E", [this] { set_current(QStringLiteral("error")); });
+  add(tr("Remove selected overlay"), nullptr, [this] { remove_current(); });
+}
+
+QList<QWidget*> PolicyPanel::title_tools() {
+  auto* strict = new QToolButton(this);
+  strict->setDefaultAction(strict_);
+  strict->setProperty("word", true);
+  strict->setObjectName(QStringLiteral("strict_preview"));
+  auto* plus = new QToolButton(this);
+  plus->setDefaultAction(add_);
+  plus->setToolButtonStyle(Qt::ToolButtonIconOnly);
+  plus->setIcon(theme()->icon(QStringLiteral("add")));
+  plus->setToolTip(tr("Add an overlay on a function, lines or a module path (%1)").arg(add_->shortcut().toString()));
+  connect(theme(), &Theme::changed, plus, [this, plus] { plus->setIcon(theme()->icon(QStringLiteral("add"))); });
+  return {strict, plus};
+}
+
+void PolicyPanel::refresh() {
+  const ReportPtr r = report();
+  following_ = true;
+  QSet<QString> closed;
+  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
+    if (!(*it)->isExpanded() && (*it)->childCount()) closed.insert((*it)->data(0, kKeyRole).toString());
+  const int scroll = tree_->verticalScrollBar() ? tree_->verticalScrollBar()->value() : 0;
+  tree_->clear();
+  QHash<QString, QTreeWidgetItem*> files, items;
+  QSet<QString> shown;
+  const auto file_item = [&](const QString& file) {
+    QTreeWidgetItem*& item = files[file];
+    if (!item) {
+      item = new QTreeWidgetItem(tree_);
+      item->setText(0, QFileInfo(file).fileName());
+      item->setToolTip(0, file);
+      item->setData(0, kKeyRole, QStringLiteral("file:") + file);
+    }
+    return item;
+  };
+  const auto fill = [&](QTreeWidgetItem* item, const QString& name, const QString& key, const QString& value,
+                        const QString& effective, const QString& quiet, const QString& tip, bool user, bool inactive) {
+    item->setText(0, name);
+    for (int column : {0, 1}) {
+      item->setData(column, kOverlayKeyRole, key);
+      item->setData(column, kValueRole, value);
+      item->setData(column, kInactiveRole, inactive);
+      item->setToolTip(column, tip);
+    }
+    item->setData(0, kEffectiveRole, effective);
+    item->setData(0, kQuietRole, quiet);
+    item->setData(0, kUserRole, user);
+    // Screen readers get the words that the switch paints.
+    item->setData(1, Qt::AccessibleTextRole, tr("%1, in force: %2").arg(policy_word(value), policy_word(effective)));
+  };
+  QHash<QString, OverlayState> states;
+  if (r)
+    for (const OverlayState& s : r->overlays) states.insert(s.key, s);
+  if (r)
+    for (const Region& g : r->regions) {
+      const QString key = Session::overlay_key(g);
+      QTreeWidgetItem* parent = items.value(g.parent);
+      auto* item = new QTreeWidgetItem(parent ? parent : file_item(r->resolve(g.file)));
+      item->setData(0, kKeyRole, g.key);
+      items.insert(g.key, item);
+      shown.insert(key);
+      const QString value = session()->overlay_value(key);
+      const OverlayState state = states.value(key);
+      QStringList tip{tr("%1, in force: %2 (decided by %3)").arg(name_of(g), g.effective, g.source),
+                      tr("in the code: %1").arg(g.declared)};
+      if (!state.note.isEmpty()) tip << state.note;
+      fill(item, name_of(g), key, value, g.effective, state.note.isEmpty() ? kind_words(g) : state.note,
+           tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"), !state.key.isEmpty() && !state.active);
+    }
+  for (const Overlay& o : session()->overlays()) {
+    if (shown.contains(o.key)) continue;
+    const OverlayKey key = parse_overlay_key(o.key);
+    const OverlayState state = states.value(o.key);
+    QString script = r ? r->resolve(key.file) : key.file;
+    auto* item = new QTreeWidgetItem(file_item(key.kind == QLatin1String("module") ? document()->path() : script));
+    item->setData(0, kKeyRole, o.key);
+    const QString name = key.kind == QLatin1String("lines") ? tr("lines %1–%2").arg(key.first).arg(key.last) : key.name;
+    const QString note = !session()->uses_overlays() ? tr("switched off: policy set is “from code”") : state.note;
+    fill(item, name, o.key, o.value, state.active ? o.value : QStringLiteral("inherit"), note,
+         note.isEmpty() ? o.key : o.key + QLatin1Char('\n') + note, true, !state.active || !session()->uses_overlays());
+  }
+  tree_->expandAll();
+  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
+    if (closed.contains((*it)->data(0, kKeyRole).toString())) (*it)->setExpanded(false);
+  tree_->verticalScrollBar()->setValue(scroll);
+  stack_->setCurrentIndex(tree_->topLevelItemCount() ? 1 : 0);
+  following_ = false;
+  follow();
+}
+
+void PolicyPanel::follow() {
+  const Selected& now = selection()->current();
+  QString key = now.kind == SelectionKind::Region ? now.id : QString();
+  // A break shows the region that rules it, when that is one of the tree.
+  const ReportPtr r = report();
+  if (now.kind == SelectionKind::Break && r)
+    if (const Break* b = r->find_break(now.id)) {
+      key = b->policy_source;
+      if (!r->find_region(key))
+        if (const Region* g = r->region_at(b->file, b->line)) key = g->key;
+    }
+  following_ = true;
+  tree_->setCurrentItem(nullptr);
+  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
+    if (!key.isEmpty() && (*it)->data(0, kKeyRole).toString() == key) tree_->setCurrentItem(*it);
+  following_ = false;
+}
+
+QRect PolicyPanel::switch_rect(const QString& key, const QString& value) const {
+  const auto* control = static_cast<const PolicySwitchDelegate*>(tree_->itemDelegateForColumn(1));
+  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
+    if ((*it)->data(0, kOverlayKeyRole).toString() == key) {
+      tree_->scrollToItem(*it);
+      const QRect row = tree_->visualItemRect(*it);
+      const int x = tree_->columnViewportPosition(1);
+      return control->part(QRect(x, row.top(), tree_->columnWidth(1), row.height()), value);
+    }
+  return {};
+}
+
+void PolicyPanel::set_value(QTreeWidgetItem* item, const QString& value) {
+  if (!item) return;
+  const QString key = item->data(0, kOverlayKeyRole).toString();
+  if (key.isEmpty()) return;
+  const QString region = item->data(0, kKeyRole).toString();
+  session()->set_overlay(key, value);
+  select_region(region);
+}
+
+void PolicyPanel::set_current(const QString& value) { set_value(tree_->currentItem(), value); }
+
+void PolicyPanel::cycle_current() {
+  if (!tree_->currentItem()) return;
+  static const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"), QStringLiteral("error")};
+  const int at = int(kValues.indexOf(tree_->currentItem()->data(0, kValueRole).toString()));
+  set_current(kValues[(at + 1) % 3]);
+}
+
+void PolicyPanel::remove_current() {
+  if (!tree_->currentItem()) return;
+  session()->remove_overlay(tree_->currentItem()->data(0, kOverlayKeyRole).toString());
+}
+
+void PolicyPanel::add_overlay() {
+  OverlayDialog::Defaults defaults;
+  const Selected& now = selection()->current();
+  const ReportPtr r = report();
+  defaults.file = key_file(now.file.isEmpty() ? document()->path() : now.file);
+  if (now.line > 0) {
+    defaults.first = now.line;
+    defaults.last = std::max(now.line, now.end_line);
+    defaults.function = function_at(document()->disk_text(), now.line);
+  }
+  if (r && !r->targets.isEmpty()) {
+    const Target* t = r->find_target(session()->current_target());
+    defaults.target = t ? t->name : r->targets.first().name;
+  }
+  auto* dialog = new OverlayDialog(defaults, window());
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::accepted, this, [this, dialog] { session()->set_overlay(dialog->key(), dialog->value()); });
+  dialog->open();
+}
+
+bool PolicyPanel::eventFilter(QObject* object, QEvent* event) {
+  if (object == tree_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->modifiers() == Qt::NoModifier) switch (key->key()) {
+        case Qt::Key_I: set_current(QStringLiteral("inherit")); return true;
+        case Qt::Key_A: set_current(QStringLiteral("allow")); return true;
+        case Qt::Key_E: set_current(QStringLiteral("error")); return true;
+        case Qt::Key_Space: cycle_current(); return true;
+        case Qt::Key_Delete: remove_current(); return true;
+        default: break;
+      }
+  }
+  return Panel::eventFilter(object, event);
+}
+
+}  // namespace breakline::ui

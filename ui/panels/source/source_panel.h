@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The source with policy bands, break marks and measured time (or compiled ops) per line in its margins. The
+// user's file is edited here; other files of the report open beside it, read-only.
+#pragma once
+#include <QHash>
+
+#include "ui/panels/panel.h"
+
+class QStackedWidget;
+class QTabBar;
+
+namespace breakline::ui {
+
+class CodeEditor;
+class EmptyState;
+
+class SourcePanel : public Panel {
+  Q_OBJECT
+ public:
+  SourcePanel(const PanelContext& context, QWidget* parent);
+  QList<QAction*> commands() override { return commands_; }
+  /// The text as typed, saved or not.
+  QString text() const;
+  bool modified() const;
+  /// Marks the text as worth saving although it equals the last saved one (its file is gone).
+  void set_orphaned();
+  /// Shows the disk text; the typed text is given up, so the caller asks first.
+  void show_disk_text();
+  void show_line(const QString& file, int line);
+  CodeEditor* main_editor() const { return main_; }
+  CodeEditor* current_editor() const;
+
+ signals:
+  void modified_changed(bool modified);
+  void text_dropped(const QString& path);
+
+ private:
+  CodeEditor* make_editor();
+  CodeEditor* editor_for(const QString& file);
+  void decorate();
+  void decorate(CodeEditor* editor);
+  void follow(const Selected& now);
+  void caret_moved(CodeEditor* editor, int line);
+  void margin_clicked(CodeEditor* editor, int margin, int line);
+  void open_menu(CodeEditor* editor, const QPoint& global, int line);
+  void step_break(int direction);
+  void set_policy_here(const QString& value);
+
+  QTabBar* tabs_;
+  QStackedWidget* stack_;
+  QStackedWidget* outer_;
+  CodeEditor* main_;
+  QHash<QString, CodeEditor*> others_;
+  QList<QAction*> commands_;
+  bool following_ = false, orphaned_ = false;
+};
+
+}  // namespace breakline::ui

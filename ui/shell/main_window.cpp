@@ -1,0 +1,686 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/shell/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStandardItemModel>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QTimer>
+#include <QToolBar>
+#include <QToolButton>
+#include <QUndoStack>
+#include <QVBoxLayout>
+
+#include "ui/panels/panel.h"
+#include "ui/panels/source/source_panel.h"
+#include "ui/shell/palette.h"
+#include "ui/widgets/banner.h"
+#include "ui/widgets/chip.h"
+
+namespace breakline::ui {
+namespace {
+
+constexpr int kNarrowest = 300;  // a lower dock below this is tabbed with its neighbour
+
+QString plural(int n, const char* one) { return MainWindow::tr(one, nullptr, n); }
+
+QLabel* quiet_label(const QString& text, QWidget* parent) {
+  auto* label = new QLabel(text, parent);
+  label->setProperty("quiet", true);
+  return label;
+}
+
+QMainWindow* dock_area(const MainWindow* window) {
+  return window->findChild<QMainWindow*>(QStringLiteral("dock_area"), Qt::FindChildrenRecursively);
+}
+
+}  // namespace
+
+MainWindow::MainWindow(Session* session, Document* document, Selection* selection, Theme* theme, QWidget* parent)
+    : QMainWindow(parent), session_(session), document_(document), selection_(selection), theme_(theme) {
+  setWindowTitle(tr("Breakline Studio"));
+  setWindowIcon(QIcon(QStringLiteral(":/icons/app.svg")));
+  setAcceptDrops(true);
+  setContextMenuPolicy(Qt::NoContextMenu);
+  auto* center = new QWidget(this);
+  auto* column = new QVBoxLayout(center);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  banner_ = new Banner(theme, center);
+  auto* area = new QMainWindow(center);
+  area->setObjectName(QStringLiteral("dock_area"));
+  area->setWindowFlags(Qt::Widget);
+  area->setDockNestingEnabled(true);
+  area->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  area->setContextMenuPolicy(Qt::NoContextMenu);
+  column->addWidget(banner_);
+  column->addWidget(area, 1);
+  setCentralWidget(center);
+  make_actions();
+  make_tool_bar();
+  make_docks();
+  make_menus();
+  make_status_bar();
+
+  connect(session_, &Session::state_changed, this, &MainWindow::refresh_state);
+  connect(session_, &Session::progressed, this, &MainWindow::refresh_status);
+  connect(session_, &Session::problem_changed, this, &MainWindow::show_problem);
+  connect(session_, &Session::still_running, this, &MainWindow::show_still_running);
+  connect(session_, &Session::report_changed, this, [this] {
+    refresh_targets();
+    refresh_chips();
+    refresh_status();
+    repaint_due_ = true;
+    const ReportPtr r = session_->report();
+    if (r && document_->path().isEmpty() && !r->targets.isEmpty()) document_->load(r->resolve(r->targets.first().file));
+    update();
+  });
+  connect(session_, &Session::timings_changed, this, &MainWindow::refresh_chips);
+  connect(session_, &Session::target_changed, this, [this] {
+    refresh_targets();
+    refresh_chips();
+  });
+  connect(session_, &Session::overlays_changed, this, &MainWindow::refresh_targets);
+  connect(session_, &Session::latency_measured, this, [this](double ms) {
+    latency_words_->setText(delta_words_ + tr("recompiled in %1 ms").arg(ms < 10 ? QString::number(ms, 'f', 1) : QString::number(ms, 'f', 0)));
+  });
+  connect(document_, &Document::loaded, this, [this] {
+    setWindowFilePath(document_->path());
+    setWindowTitle(tr("%1[*] – Breakline Studio").arg(QFileInfo(document_->path()).fileName()));
+    if (document_->read_only() && !document_->problem().isEmpty())
+      session_->set_problem({QStringLiteral("not_utf8"), document_->problem(), {}, 2});
+  });
+  connect(document_, &Document::changed_outside, this, &MainWindow::changed_outside);
+  connect(theme_, &Theme::changed, this, &MainWindow::restyle);
+  restyle();
+  refresh_targets();
+  refresh_chips();
+  refresh_state();
+  resize(1280, 800);
+}
+
+QAction* MainWindow::add_action(const QString& id, const QString& text, const QString& icon, const QString& shortcut,
+                                std::function<void()> run) {
+  auto* action = new QAction(text, this);
+  action->setObjectName(id);
+  action->setProperty("icon_name", icon);
+  if (!shortcut.isEmpty()) action->setShortcut(QKeySequence(shortcut));
+  action->setToolTip(shortcut.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, action->shortcut().toString(QKeySequence::NativeText)));
+  connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
+  actions_ << action;
+  by_id_.insert(id, action);
+  addAction(action);
+  return action;
+}
+
+void MainWindow::make_actions() {
+  const auto s = [](const char* text) { return QString::fromLatin1(text); };
+  add_action(s("open"), tr("Open…"), s("open"), s("Ctrl+O"), [this] { ask_open(); });
+  add_action(s("save"), tr("Save and recompile"), s("save"), s("Ctrl+S"), [this] { save(); });
+  add_action(s("save_as"), tr("Save as…"), {}, s("Ctrl+Shift+S"), [this] { ask_save_as(); });
+  add_action(s("interpreter"), tr("Choose interpreter…"), {}, {}, [this] {
+    auto* dialog = new QFileDialog(this, tr("Choose a Python interpreter (3.11 or newer with torch)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+      EngineCommand command = session_->command();
+      command.program = path;
+      session_->set_engine(command);
+      session_->restart();
+    });
+    dialog->open();
+  });
+  add_action(s("recompile"), tr("Recompile"), s("recompile"), s("F5"), [this] {
+    if (source_->modified()) save();
+    else session_->recompile();
+  });
+  add_action(s("stop"), tr("Stop"), s("stop"), s("Ctrl+."), [this] { session_->stop(); });
+  add_action(s("restart"), tr("Restart engine"), s("restart"), s("Ctrl+Shift+R"), [this] { session_->restart(); });
+  add_action(s("clear_selection"), tr("Clear selection"), {}, s("Escape"), [this] { selection_->clear(); });
+  add_action(s("clear_overlays"), tr("Remove all toggles"), {}, {}, [this] { session_->clear_overlays(); });
+  add_action(s("light"), tr("Light theme"), {}, {}, [this] { theme_->set(QStringLiteral("light")); });
+  add_action(s("dark"), tr("Dark theme"), {}, {}, [this] { theme_->set(QStringLiteral("dark")); });
+  add_action(s("other_theme"), tr("Switch light / dark"), s("theme"), s("Ctrl+Shift+D"),
+             [this] { theme_->set(theme_->dark() ? QStringLiteral("light") : QStringLiteral("dark")); });
+  add_action(s("reset_layout"), tr("Reset layout"), {}, {}, [this] { arrange(); });
+  add_action(s("palette"), tr("Command palette"), {}, s("Ctrl+Shift+P"), [this] { show_palette(); });
+  add_action(s("quit"), tr("Quit"), {}, s("Ctrl+Q"), [this] { close(); });
+  // Toggles have an undo of their own; the editor keeps Ctrl+Z while it has the focus.
+  for (const bool redo : {false, true}) {
+    QAction* action = redo ? session_->undo_stack()->createRedoAction(this, tr("Redo toggle"))
+                           : session_->undo_stack()->createUndoAction(this, tr("Undo toggle"));
+    action->setObjectName(redo ? s("redo") : s("undo"));
+    action->setShortcut(redo ? QKeySequence(s("Ctrl+Shift+Z")) : QKeySequence(s("Ctrl+Z")));
+    action->setProperty("icon_name", action->objectName());
+    actions_ << action;
+    by_id_.insert(action->objectName(), action);
+    addAction(action);
+  }
+}
+
+void MainWindow::make_tool_bar() {
+  auto* bar = addToolBar(tr("Main"));
+  bar->setObjectName(QStringLiteral("main_bar"));
+  bar->setMovable(false);
+  bar->setFloatable(false);
+  bar->setIconSize({16, 16});
+  bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  const auto button = [&](const QString& id, const QString& words) {
+    auto* b = new QToolButton(bar);
+    b->setDefaultAction(by_id_[id]);
+    b->setText(words);
+    b->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    b->setObjectName(QStringLiteral("button_") + id);
+    b->setFocusPolicy(Qt::TabFocus);
+    bar->addWidget(b);
+    return b;
+  };
+  button(QStringLiteral("open"), tr("Open"));
+  bar->addSeparator();
+  const auto combo = [&](const QString& label, const QString& name, int width) {
+    bar->addWidget(quiet_label(label, bar));
+    auto* c = new QComboBox(bar);
+    c->setObjectName(name);
+    c->setAccessibleName(label);
+    c->setMinimumWidth(width);
+    c->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    c->setMaximumWidth(170);
+    bar->addWidget(c);
+    return c;
+  };
+  target_ = combo(tr("Target"), QStringLiteral("target"), 80);
+  device_ = combo(tr("Device"), QStringLiteral("device"), 64);
+  policy_set_ = combo(tr("Policy set"), QStringLiteral("policy_set"), 96);
+  device_->addItem(QStringLiteral("cpu"), QStringLiteral("cpu"));
+  device_->addItem(QStringLiteral("vulkan"), QStringLiteral("vulkan"));
+  connect(target_, &QComboBox::activated, this, [this](int i) { session_->set_current_target(target_->itemData(i).toString()); });
+  connect(device_, &QComboBox::activated, this, [this](int i) { session_->set_device(device_->itemData(i).toString()); });
+  connect(policy_set_, &QComboBox::activated, this, [this](int i) { session_->use_overlays(i == 1); });
+  bar->addSeparator();
+  button(QStringLiteral("recompile"), tr("Recompile"));
+  button(QStringLiteral("stop"), tr("Stop"));
+  auto* space = new QWidget(bar);
+  space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  bar->addWidget(space);
+  const auto chip = [&](const char* name, const QString& tip, const char* opens) {
+    auto* c = new Chip(theme_, bar);
+    c->setObjectName(QLatin1String(name));
+    c->setToolTip(tip);
+    connect(c, &QAbstractButton::clicked, this, [this, opens] { show_panel(QLatin1String(opens)); });
+    bar->addWidget(c);
+    auto* gap = new QWidget(bar);
+    gap->setFixedWidth(4);
+    bar->addWidget(gap);
+    return c;
+  };
+  graphs_ = chip("chip_graphs", tr("Compiled graphs; opens the partition graph"), "graph");
+  breaks_ = chip("chip_breaks", tr("Graph breaks; opens their list"), "breaks");
+  ratio_ = chip("chip_ratio", tr("Eager time ÷ compiled time; opens the timings"), "timings");
+}
+
+void MainWindow::make_docks() {
+  QMainWindow* area = dock_area(this);
+  const PanelContext context{session_, selection_, document_, theme_};
+  for (const PanelEntry& entry : panel_registry()) {
+    const QString id = QLatin1String(entry.id);
+    const QString title = QCoreApplication::translate("Panel", entry.title);
+    auto* dock = new QDockWidget(title, area);
+    dock->setObjectName(QStringLiteral("dock_") + id);
+    Panel* panel = entry.make(context, dock);
+    panel->setObjectName(id);
+    panel->setMinimumWidth(220);
+    dock->setWidget(panel);
+    auto* bar = new QFrame(dock);
+    bar->setObjectName(QStringLiteral("panel_title"));
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(12, 0, 6, 0);
+    row->setSpacing(4);
+    auto* words = new QLabel(title, bar);
+    row->addWidget(words);
+    row->addStretch(1);
+    for (QWidget* tool : panel->title_tools()) row->addWidget(tool);
+    bar->setFixedHeight(30);
+    dock->setTitleBarWidget(bar);
+    docks_.insert(id, {dock, panel, bar, words});
+    if (id == QLatin1String("source")) source_ = static_cast<SourcePanel*>(panel);
+    for (QAction* a : panel->commands()) {
+      if (a->objectName().isEmpty()) a->setObjectName(id + QLatin1Char('.') + QString::number(actions_.size()));
+      actions_ << a;
+      by_id_.insert(a->objectName(), a);
+      addAction(a);
+    }
+    QAction* show = add_action(QStringLiteral("show_") + id, tr("Show %1").arg(title), {}, QLatin1String(entry.shortcut), [this, id] { show_panel(id); });
+    show->setToolTip(tr("Bring %1 to the front").arg(title));
+    connect(panel, &Panel::wants_panel, this, &MainWindow::show_panel);
+    connect(panel, &Panel::wants_command, this, &MainWindow::run_command);
+    connect(panel, &Panel::settled_changed, this, [this] {
+      if (settled()) update();
+      emit settled_changed();
+    });
+    connect(dock, &QDockWidget::dockLocationChanged, this, &MainWindow::title_visibility);
+    connect(dock, &QDockWidget::topLevelChanged, this, &MainWindow::title_visibility);
+  }
+  connect(source_, &SourcePanel::modified_changed, this, &QWidget::setWindowModified);
+}
+
+void MainWindow::arrange() {
+  QMainWindow* area = dock_area(this);
+  const auto dock = [this](const char* id) { return docks_.value(QLatin1String(id)).widget; };
+  for (const Dock& d : std::as_const(docks_)) {
+    d.widget->setFloating(false);
+    area->removeDockWidget(d.widget);
+  }
+  area->addDockWidget(Qt::TopDockWidgetArea, dock("source"));
+  area->splitDockWidget(dock("source"), dock("graph"), Qt::Horizontal);
+  area->addDockWidget(Qt::BottomDockWidgetArea, dock("policies"));
+  if (narrow_) {
+    area->splitDockWidget(dock("policies"), dock("timings"), Qt::Horizontal);
+    area->tabifyDockWidget(dock("policies"), dock("breaks"));
+    area->tabifyDockWidget(dock("timings"), dock("details"));
+  } else {
+    area->splitDockWidget(dock("policies"), dock("breaks"), Qt::Horizontal);
+    area->splitDockWidget(dock("breaks"), dock("timings"), Qt::Horizontal);
+    area->splitDockWidget(dock("timings"), dock("details"), Qt::Horizontal);
+  }
+  for (const char* id : {"error", "kernels", "output"}) area->tabifyDockWidget(dock("details"), dock(id));
+  for (const Dock& d : std::as_const(docks_)) d.widget->show();
+  dock("details")->raise();
+  if (narrow_) dock("breaks")->raise(), dock("timings")->raise();
+  const int w = width(), h = std::max(200, height() - 110);
+  area->resizeDocks({dock("source"), dock("policies")}, {h * 62 / 100, h * 38 / 100}, Qt::Vertical);
+  area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
+  if (!narrow_)
+    area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
+                      {w * 24 / 100, w * 25 / 100, w * 27 / 100, w * 24 / 100}, Qt::Horizontal);
+  arranged_ = true;
+  QTimer::singleShot(0, this, &MainWindow::title_visibility);
+}
+
+void MainWindow::title_visibility() {
+  QMainWindow* area = dock_area(this);
+  for (const Dock& d : std::as_const(docks_)) {
+    const bool tabbed = !area->tabifiedDockWidgets(d.widget).isEmpty() && !d.widget->isFloating();
+    const bool tools = d.title->layout()->count() > 2;
+    d.title_words->setVisible(!tabbed);
+    d.title->setFixedHeight(tabbed && !tools ? 0 : 30);
+  }
+  for (QTabBar* tabs : area->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+    tabs->setDrawBase(false);
+    tabs->setExpanding(false);
+    tabs->setElideMode(Qt::ElideNone);
+    tabs->setUsesScrollButtons(true);
+  }
+}
+
+void MainWindow::make_menus() {
+  const auto put = [this](QMenu* menu, std::initializer_list<const char*> ids) {
+    for (const char* id : ids) {
+      if (!*id) menu->addSeparator();
+      else menu->addAction(by_id_.value(QLatin1String(id)));
+    }
+  };
+  put(menuBar()->addMenu(tr("&File")), {"open", "save", "save_as", "", "interpreter", "", "quit"});
+  QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  put(edit, {"undo", "redo", "clear_overlays", "", "clear_selection"});
+  QMenu* run = menuBar()->addMenu(tr("&Run"));
+  put(run, {"recompile", "stop", "restart", ""});
+  QMenu* policy = menuBar()->addMenu(tr("&Policy"));
+  QMenu* view = menuBar()->addMenu(tr("&View"));
+  for (const PanelEntry& entry : panel_registry()) {
+    const QString id = QLatin1String(entry.id);
+    for (QAction* a : docks_[id].panel->commands()) {
+      if (id == QLatin1String("timings")) run->addAction(a);
+      else if (id == QLatin1String("policies")) policy->addAction(a);
+      else if (id == QLatin1String("source")) policy->addAction(a);
+      else view->addAction(a);
+    }
+  }
+  view->addSeparator();
+  for (const PanelEntry& entry : panel_registry()) view->addAction(by_id_[QStringLiteral("show_") + QLatin1String(entry.id)]);
+  view->addSeparator();
+  put(view, {"reset_layout", "", "light", "dark", "other_theme"});
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  put(help, {"palette"});
+}
+
+void MainWindow::make_status_bar() {
+  statusBar()->setSizeGripEnabled(false);
+  engine_words_ = new QLabel(this);
+  engine_words_->setObjectName(QStringLiteral("status_engine"));
+  state_words_ = new QLabel(this);
+  state_words_->setObjectName(QStringLiteral("status_state"));
+  latency_words_ = new QLabel(this);
+  latency_words_->setObjectName(QStringLiteral("status_latency"));
+  statusBar()->addWidget(engine_words_);
+  statusBar()->addWidget(state_words_);
+  statusBar()->addPermanentWidget(latency_words_);
+}
+
+Panel* MainWindow::panel(const QString& id) const { return docks_.value(id).panel; }
+
+bool MainWindow::settled() const {
+  for (const Dock& d : docks_)
+    if (!d.panel->settled()) return false;
+  return true;
+}
+
+void MainWindow::show_panel(const QString& id) {
+  if (!docks_.contains(id)) return;
+  const Dock& d = docks_[id];
+  d.widget->show();
+  d.widget->raise();
+  QWidget* target = d.panel->focusProxy() ? d.panel->focusProxy() : d.panel;
+  for (QWidget* child : d.panel->findChildren<QWidget*>())
+    if (child->isVisible() && (child->focusPolicy() & Qt::TabFocus)) {
+      target = child;
+      break;
+    }
+  target->setFocus(Qt::OtherFocusReason);
+}
+
+void MainWindow::run_command(const QString& id) {
+  if (id.startsWith(QLatin1String("goto:"))) {
+    source_->show_line(id.section(QLatin1Char(':'), 2), id.section(QLatin1Char(':'), 1, 1).toInt());
+    return;
+  }
+  if (QAction* action = by_id_.value(id)) action->trigger();
+}
+
+void MainWindow::open_request(const OpenRequest& request) {
+  if (source_->modified() && !confirm_discard(tr("open another file"))) return;
+  const QString file = request.file();
+  // A target such as package.module:EXPR has no file to show before the engine found it.
+  const bool named_file = QFileInfo::exists(file) || file.contains(QLatin1Char('/')) || file.endsWith(QLatin1String(".py"));
+  selection_->clear();
+  if (named_file) {
+    if (QFileInfo(file).isDir()) {
+      session_->set_problem({QStringLiteral("unreadable"), tr("%1 is a folder: open a Python file in it.").arg(file), {}, 2});
+      return;
+    }
+    if (!document_->load(file)) {
+      session_->set_problem({QStringLiteral("unreadable"), document_->problem(), {}, 2});
+      return;
+    }
+    if (document_->read_only()) return;
+  }
+  session_->open(request);
+}
+
+bool MainWindow::confirm_discard(const QString& what) {
+  const auto answer = QMessageBox::question(this, tr("Unsaved text"),
+                                            tr("%1 has unsaved text. Save it before you %2?").arg(QFileInfo(document_->path()).fileName(), what),
+                                            QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+  if (answer == QMessageBox::Save) return save();
+  return answer == QMessageBox::Discard;
+}
+
+void MainWindow::ask_open() {
+  auto* dialog = new QFileDialog(this, tr("Open a PyTorch script"), QFileInfo(document_->path()).absolutePath(), tr("Python (*.py);;All files (*)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    OpenRequest request;
+    request.target = path;
+    request.device = session_->request().device;
+    open_request(request);
+  });
+  dialog->open();
+}
+
+void MainWindow::ask_save_as() {
+  auto* dialog = new QFileDialog(this, tr("Save as"), document_->path(), tr("Python (*.py);;All files (*)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    if (!document_->save_as(path, source_->text())) {
+      session_->set_problem({QStringLiteral("unwritable"), document_->problem(), {}, 2});
+      return;
+    }
+    OpenRequest request = session_->request();
+    const QString old = request.file();
+    request.target = path + request.target.mid(old.size());
+    session_->open(request);
+  });
+  dialog->open();
+}
+
+bool MainWindow::save() {
+  if (document_->path().isEmpty()) return false;
+  if (document_->read_only()) return false;
+  if (!document_->save(source_->text())) {
+    session_->set_problem({QStringLiteral("unwritable"), document_->problem(), {}, 2});
+    return false;
+  }
+  if (!session_->request().target.isEmpty()) session_->recompile();
+  return true;
+}
+
+void MainWindow::changed_outside(bool removed) {
+  if (removed) {
+    source_->set_orphaned();
+    banner_->show_message(Banner::Kind::Warning, tr("%1 was removed from the disk: your text is kept here, save it to bring it back.").arg(QFileInfo(document_->path()).fileName()),
+                          {{tr("Save"), QStringLiteral("banner_save"), [this] { banner_->hide(), save(); }},
+                           {tr("Save as…"), QStringLiteral("banner_save_as"), [this] { ask_save_as(); }}});
+    return;
+  }
+  if (!source_->modified()) {
+    if (document_->reload() && !session_->request().target.isEmpty()) session_->recompile();
+    return;
+  }
+  banner_->show_message(Banner::Kind::Warning, tr("%1 was changed by another program, and you have unsaved text.").arg(QFileInfo(document_->path()).fileName()),
+                        {{tr("Load the file"), QStringLiteral("banner_load"),
+                          [this] {
+                            banner_->hide();
+                            if (document_->reload()) session_->recompile();
+                          }},
+                         {tr("Keep my text"), QStringLiteral("banner_keep"), [this] { banner_->hide(); }}});
+}
+
+void MainWindow::refresh_targets() {
+  const ReportPtr r = session_->report();
+  target_->clear();
+  if (r) {
+    if (r->targets.size() > 1) target_->addItem(tr("all targets"), QString());
+    for (const Target& t : r->targets) {
+      target_->addItem(t.name, r->targets.size() > 1 ? t.id : QString());
+      target_->setItemData(target_->count() - 1, t.id, Qt::UserRole);
+    }
+    const int at = target_->findData(session_->current_target());
+    target_->setCurrentIndex(std::max(0, at));
+  }
+  target_->setEnabled(target_->count() > 1);
+  policy_set_->clear();
+  const int n = int(session_->overlays().size());
+  policy_set_->addItem(tr("from code"));
+  policy_set_->addItem(n ? plural(n, QT_TR_NOOP("with %n toggle(s)")) : tr("with toggles"));
+  policy_set_->setCurrentIndex(n && session_->uses_overlays() ? 1 : 0);
+  policy_set_->setEnabled(n > 0);
+  policy_set_->setToolTip(n ? tr("Compare with what the code alone says") : tr("Set a toggle in the policy tree to have a second set"));
+  device_->setCurrentIndex(std::max(0, device_->findData(session_->request().device)));
+}
+
+void MainWindow::refresh_chips() {
+  const ReportPtr r = session_->report();
+  const QString target = session_->current_target();
+  if (!r) {
+    graphs_->set_parts({{tr("no graphs"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+    breaks_->set_parts({{tr("no breaks"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+  } else {
+    const int graphs = r->graphs(target);
+    graphs_->set_parts({{QString::number(graphs), Tone::Segment, true}, {graphs == 1 ? tr(" graph") : tr(" graphs")}}, Tone::Segment, Tone::Raised);
+    int errors = 0;
+    const auto breaks = r->breaks_of(target);
+    for (const Break* b : breaks) errors += b->is_error();
+    const int allowed = int(breaks.size()) - errors;
+    QVector<Chip::Part> parts{{QString::number(breaks.size()), errors ? Tone::BreakError : allowed ? Tone::BreakAllowed : Tone::Segment, true},
+                              {breaks.size() == 1 ? tr(" break") : tr(" breaks")}};
+    if (!breaks.isEmpty()) parts.push_back({QStringLiteral(":"), Tone::Text});
+    if (allowed) parts.push_back({tr(" %1 allowed").arg(allowed), Tone::BreakAllowed});
+    if (errors) parts.push_back({tr(" %1 error").arg(errors), Tone::BreakError, true});
+    breaks_->set_parts(parts, errors ? Tone::BreakError : allowed ? Tone::BreakAllowed : Tone::Segment, Tone::Raised);
+    QString counts = tr("graphs %1, breaks %2").arg(graphs).arg(breaks.size());
+    if (errors) counts += tr(", errors %1").arg(errors);
+    delta_words_ = !last_counts_.isEmpty() && last_counts_ != counts ? tr("%1 (before: %2) · ").arg(counts, last_counts_) : QString();
+    last_counts_ = counts;
+  }
+  const TimingsPtr t = session_->timings(target);
+  const Arm* arm = t ? t->headline(session_->request().device) : nullptr;
+  if (arm) {
+    const Ratio& x = *arm->ratio;
+    const Tone tone = arm->verdict == QLatin1String("faster") ? Tone::Compiled : arm->verdict == QLatin1String("slower") ? Tone::BreakError : Tone::Quiet;
+    ratio_->set_parts({{QStringLiteral("%1x").arg(x.value, 0, 'f', 2), tone, true},
+                       {QStringLiteral(" ±%1 ").arg((x.high - x.low) / 2, 0, 'f', 2), Tone::Quiet},
+                       {arm->verdict, tone}},
+                      tone == Tone::Quiet ? Tone::Line : tone, Tone::Raised);
+  } else {
+    ratio_->set_parts({{tr("not measured"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+  }
+  ratio_->set_stale(session_->timings_stale(target));
+}
+
+void MainWindow::refresh_state() {
+  const bool busy = session_->running();
+  for (Chip* c : {graphs_, breaks_}) c->set_busy(busy && !session_->measuring());
+  ratio_->set_busy(session_->measuring());
+  by_id_[QStringLiteral("stop")]->setEnabled(busy);
+  by_id_[QStringLiteral("recompile")]->setEnabled(!busy && !session_->request().target.isEmpty());
+  by_id_[QStringLiteral("restart")]->setEnabled(!session_->request().target.isEmpty());
+  const auto& devices = session_->engine().devices;
+  auto* model = qobject_cast<QStandardItemModel*>(device_->model());
+  for (const EngineInfo::Device& d : devices)
+    for (int i = 0; model && i < device_->count(); ++i)
+      if (device_->itemData(i).toString() == d.id) {
+        model->item(i)->setEnabled(d.available);
+        model->item(i)->setToolTip(d.available ? d.name : d.reason);
+      }
+  if (!busy && running_banner_) {
+    running_banner_ = false;
+    banner_->hide();
+    show_problem();
+  }
+  refresh_status();
+}
+
+void MainWindow::refresh_status() {
+  const EngineInfo& e = session_->engine();
+  QStringList parts;
+  if (!e.python.isEmpty()) parts << tr("python %1").arg(e.python);
+  if (!e.torch.isEmpty()) parts << tr("torch %1").arg(e.torch);
+  for (const EngineInfo::Device& d : e.devices)
+    if (d.id == session_->request().device || (d.id == QLatin1String("vulkan") && d.available)) parts << (d.name.isEmpty() ? d.id : d.name);
+  engine_words_->setText(parts.join(QStringLiteral(" · ")));
+  engine_words_->setToolTip(e.python_path + (e.torch_note.isEmpty() ? QString() : QLatin1Char('\n') + e.torch_note));
+  QString state;
+  Tone tone = Tone::Quiet;
+  switch (session_->state()) {
+    case EngineState::None: state = tr("no engine"); break;
+    case EngineState::Starting: state = tr("engine starting…"); break;
+    case EngineState::Ready: state = tr("engine ready"); break;
+    case EngineState::Running: state = session_->phase().isEmpty() ? tr("engine running…") : session_->phase(); break;
+    case EngineState::Died: state = tr("engine ended"), tone = Tone::BreakError; break;
+  }
+  state_words_->setText(state);
+  state_words_->setStyleSheet(QStringLiteral("color: %1").arg(theme_->css(tone)));
+}
+
+void MainWindow::show_problem() {
+  const Problem& p = session_->problem();
+  if (p.empty()) {
+    if (!running_banner_) banner_->hide();
+    return;
+  }
+  running_banner_ = false;
+  QVector<Banner::Action> actions;
+  const auto add = [&](const QString& text, const char* name, const QString& command) {
+    actions.push_back({text, QLatin1String(name), [this, command] { run_command(command); }});
+  };
+  if (p.kind == QLatin1String("died") || p.kind == QLatin1String("stopped") || p.kind == QLatin1String("protocol"))
+    add(tr("Restart engine"), "banner_restart", QStringLiteral("restart"));
+  if (p.kind == QLatin1String("no_torch") || p.kind == QLatin1String("wrong_python"))
+    add(tr("Choose interpreter…"), "banner_interpreter", QStringLiteral("interpreter"));
+  if (p.kind == QLatin1String("unwritable")) add(tr("Save as…"), "banner_save_as", QStringLiteral("save_as"));
+  if (p.kind == QLatin1String("unreadable")) add(tr("Open…"), "banner_open", QStringLiteral("open"));
+  if (!p.detail.isEmpty()) add(tr("Details"), "banner_details", QStringLiteral("show_error"));
+  banner_->show_message(p.kind == QLatin1String("stopped") ? Banner::Kind::Warning : Banner::Kind::Error, p.sentence, actions);
+}
+
+void MainWindow::show_still_running(int ms, const QString& phase) {
+  const QString words = phase.isEmpty() ? tr("Still running after %1 s.").arg(ms / 1000) : tr("Still running after %1 s: %2.").arg(ms / 1000).arg(phase);
+  if (running_banner_ && banner_->isVisible()) {
+    // Only the seconds change: the buttons stay as they are, so that a click is never lost.
+    if (auto* label = banner_->findChild<QLabel*>(QStringLiteral("banner_text"))) label->setText(words);
+    return;
+  }
+  running_banner_ = true;
+  banner_->show_message(Banner::Kind::Info, words,
+                        {{tr("Stop"), QStringLiteral("banner_stop"), [this] { session_->stop(); }},
+                         {tr("Restart engine"), QStringLiteral("banner_restart"), [this] { session_->restart(); }}},
+                        false);
+}
+
+void MainWindow::show_palette() {
+  auto* palette = new CommandPalette(actions_, this);
+  palette->setAttribute(Qt::WA_DeleteOnClose);
+  palette->show();
+}
+
+void MainWindow::restyle() {
+  for (QAction* a : std::as_const(actions_)) {
+    const QString icon = a->property("icon_name").toString();
+    if (!icon.isEmpty()) a->setIcon(theme_->icon(icon, a->objectName() == QLatin1String("recompile") ? Tone::Segment : Tone::Text));
+  }
+  refresh_chips();
+  refresh_status();
+}
+
+bool MainWindow::event(QEvent* event) {
+  const bool handled = QMainWindow::event(event);
+  // After an update request the newest picture is on the screen.
+  if (event->type() == QEvent::UpdateRequest && repaint_due_ && settled()) {
+    repaint_due_ = false;
+    session_->painted();
+  }
+  return handled;
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  const bool narrow = width() / 4 < kNarrowest;
+  if (!arranged_ || narrow != narrow_) {
+    narrow_ = narrow;
+    arrange();
+  }
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (source_->modified() && !confirm_discard(tr("close the window"))) {
+    event->ignore();
+    return;
+  }
+  event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  OpenRequest request;
+  request.target = event->mimeData()->urls().first().toLocalFile();
+  request.device = session_->request().device;
+  event->acceptProposedAction();
+  open_request(request);
+}
+
+}  // namespace breakline::ui
