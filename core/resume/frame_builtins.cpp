@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Builtins that look at the calling frame, answered from the virtual frame; and calls that never look at any.
+#include <algorithm>
+#include <unordered_map>
+
 #include "core/resume/ops.h"
 
 namespace breakline::resume {
@@ -143,28 +146,36 @@ bool all_scalars(PyObject* const* args, Py_ssize_t count) {
   return true;
 }
 
-// Builtin functions that write, import or compile: their callees are Python code that may look up.
-bool is_loud_function(PyObject* function) {
-  static const std::array<PyObject*, 8> loud = {
-      builtin_object("print"),      builtin_object("input"),   builtin_object("open"),
-      builtin_object("__import__"), builtin_object("compile"), builtin_object("__build_class__"),
-      builtin_object("breakpoint"), builtin_object("iter"),
-  };
-  for (PyObject* one : loud)
-    if (one == function) return true;
-  return looker_of(function) != nullptr;
-}
+// When a C function can't run Python code that looks at frames.
+enum class Quiet { kScalarArguments, kBuiltinData, kExactType };
 
-bool is_from_quiet_module(PyObject* function) {
-  PyObject* module = PyCFunction_GET_SELF(function);
-  if (!module || !PyModule_Check(module)) return false;
-  const char* name = PyModule_GetName(module);
-  if (!name) {
-    PyErr_Clear();
-    return false;
-  }
-  const std::string_view text(name);
-  return text == "builtins" || text == "math" || text == "_operator" || text == "time";
+// Builtins that write, import, compile or call back whatever their arguments are.
+constexpr std::string_view kLoud[] = {"print",   "input",           "open",       "__import__",
+                                      "compile", "__build_class__", "breakpoint", "iter"};
+
+const std::unordered_map<PyObject*, Quiet>& quiet_functions() {
+  static const auto* table = [] {
+    auto* t = new std::unordered_map<PyObject*, Quiet>;
+    for (const char* module_name : {"builtins", "math", "_operator", "time"}) {
+      py::Ref module = py::Ref::steal(PyImport_ImportModule(module_name));
+      if (!module) {
+        PyErr_Clear();  // a build without it has no such functions either
+        continue;
+      }
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(PyModule_GetDict(module.get()), &at, &key, &value);) {
+        const std::string_view name = py::utf8(key);
+        const bool loud = std::find(std::begin(kLoud), std::end(kLoud), name) != std::end(kLoud);
+        if (!PyCFunction_CheckExact(value) || loud || looker_of(value)) continue;
+        Quiet how = Quiet::kScalarArguments;
+        if (name == "len") how = Quiet::kBuiltinData;
+        if (name == "isinstance") how = Quiet::kExactType;
+        t->emplace(Py_NewRef(value), how);
+      }
+    }
+    return t;
+  }();
+  return *table;
 }
 
 }  // namespace
@@ -205,12 +216,17 @@ bool call_frame_builtin(State& s, PyObject* callable, PyObject* const* args, Py_
 bool is_quiet_call(PyObject* callable, PyObject* const* args, Py_ssize_t count) {
   PyTypeObject* type = Py_TYPE(callable);
   if (type == &PyCFunction_Type) {
-    if (is_loud_function(callable) || !is_from_quiet_module(callable)) return false;
-    static PyObject* const len = builtin_object("len");
-    static PyObject* const isinstance = builtin_object("isinstance");
-    if (callable == len) return count == 1 && is_builtin_data(args[0]);
-    if (callable == isinstance) return count == 2 && Py_TYPE(args[1]) == &PyType_Type;
-    return all_scalars(args, count);
+    const auto found = quiet_functions().find(callable);
+    if (found == quiet_functions().end()) return false;
+    switch (found->second) {
+      case Quiet::kScalarArguments:
+        return all_scalars(args, count);
+      case Quiet::kBuiltinData:
+        return count == 1 && is_builtin_data(args[0]);
+      case Quiet::kExactType:
+        return count == 2 && Py_TYPE(args[1]) == &PyType_Type;
+    }
+    return false;
   }
   if (type == &PyMethodDescr_Type) {
     if (count < 1 || !is_builtin_data(args[0])) return false;

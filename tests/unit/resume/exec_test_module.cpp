@@ -150,6 +150,15 @@ PyObject* ops_without_executor(PyObject*, PyObject*) {
   return list;
 }
 
+PyObject* all_ops(PyObject*, PyObject*) {
+  PyObject* list = PyList_New(0);
+  for (int op = 0; op < static_cast<int>(Op::kCount); ++op) {
+    py::Ref name = py::Ref::steal(PyUnicode_FromString(bytecode::op_name(static_cast<Op>(op))));
+    if (!name || PyList_Append(list, name.get()) < 0) return nullptr;
+  }
+  return list;
+}
+
 PyObject* set_deep(PyObject*, PyObject* on) {
   resume::set_deep(PyObject_IsTrue(on) == 1);
   Py_RETURN_NONE;
@@ -163,6 +172,7 @@ PyMethodDef methods[] = {
     {"decode", decode, METH_O, nullptr},
     {"has_rule", has_rule, METH_O, nullptr},
     {"ops_without_executor", ops_without_executor, METH_NOARGS, nullptr},
+    {"all_ops", all_ops, METH_NOARGS, nullptr},
     {"set_deep", set_deep, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
