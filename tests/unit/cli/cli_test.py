@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command line on small files: reports, exit codes, and one clear sentence for each kind of bad input."""
+import json
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BREAKLINE = os.path.join(os.environ["BREAKLINE_BINARY_DIR"], "bin", "breakline")
+MODELS = pathlib.Path(__file__).resolve().parent / "models"
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def sentence(self):
+        return self.err.strip().splitlines()[-1] if self.err.strip() else ""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="breakline-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def call(self, *words, cwd=None, text=None, env=None, python=sys.executable):
+        environment = {**os.environ, "BREAKLINE_PYTHON": python, **(env or {})}
+        done = subprocess.run(
+            [BREAKLINE, *map(str, words)], capture_output=True, encoding="utf-8", input=text, cwd=cwd or self.folder, env=environment, timeout=300
+        )
+        return Result(done)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_bytes(text) if isinstance(text, bytes) else path.write_text(text, encoding="utf-8")
+        return path
+
+    def refused(self, result, code, *parts):
+        self.assertEqual(result.code, code, result.err)
+        self.assertTrue(result.sentence.startswith("breakline: "), result.err)
+        for part in parts:
+            self.assertIn(part, result.sentence)
+        self.assertEqual(result.out, "")
+
+
+class Explain(Case):
+    def test_script_with_a_break(self):
+        result = self.call("explain", "--json", MODELS / "branch.py", "--", "--flag", "x")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertIn("mean", result.err)
+        self.assertIn("['--flag', 'x']", result.err)
+        report = result.json
+        self.assertEqual(report["schema"], 1)
+        (target,) = report["targets"]
+        self.assertEqual((target["name"], target["kind"]), ("Net", "module"))
+        source = (MODELS / "branch.py").read_text().splitlines()
+        line = next(n for n, text in enumerate(source, 1) if "if x.sum()" in text)
+        (item,) = target["breaks"]
+        self.assertEqual((item["line"], item["reason"]), (line, "data-dependent-branch"))
+        self.assertEqual(item["file"], str(MODELS / "branch.py"))
+        self.assertGreaterEqual(item["column"], 0)
+        self.assertEqual(item["events"], 3)
+        self.assertEqual(item["policy"], {"effective": "allow", "source": "default"})
+        self.assertEqual(item["chain"][-1]["line"], line)
+        self.assertTrue(item["explanation"] and item["hints"])
+        self.assertEqual(target["graphs"], 2)
+        self.assertEqual(target["places"], 1)
+        self.assertEqual(sum(len(s["ops"]) for s in target["segments"]), target["ops"])
+        self.assertEqual(report["preview"]["first"], item["id"])
+        self.assertTrue(any(piece["text"].startswith("mean") for piece in report["output"]))
+
+    def test_text_report_is_whole(self):
+        result = self.call("explain", "branch.py", cwd=MODELS)
+        self.assertEqual(result.code, 0, result.err)
+        for part in ("mean", "Net   module, branch.py:", "2 graphs", "1 break at 1 place", "if x.sum() > 1000:", "^^^", "Explanation:", "Hint:", "policy: allow (default)", "3 events", "A strict policy would reject 1 break"):
+            self.assertIn(part, result.out)
+
+    def test_no_breaks(self):
+        result = self.call("explain", "--json", "--strict", MODELS / "clean.py")
+        self.assertEqual(result.code, 0, result.err)
+        report = result.json
+        self.assertEqual([t["name"] for t in report["targets"]], ["first", "second"])
+        self.assertEqual([t["graphs"] for t in report["targets"]], [1, 1])
+        self.assertEqual(report["breaks"], [])
+        self.assertEqual(report["preview"], {"strict_rejects": [], "first": None})
+
+    def test_strict_fails_the_gate(self):
+        result = self.call("explain", "--strict", MODELS / "branch.py")
+        self.assertEqual(result.code, 1, result.err)
+        self.assertIn("strict: 1 break is left", result.out)
+
+    def test_expression_targets(self):
+        result = self.call("explain", "--json", f"{MODELS / 'branch.py'}:Net(4, layers=2)", "--input", "f32[2,4]")
+        self.assertEqual(result.code, 0, result.err)
+        (target,) = result.json["targets"]
+        self.assertEqual((target["name"], target["places"]), ("Net(4, layers=2)", 1))
+        self.assertNotIn("mean", result.err)
+        result = self.call("explain", "--json", f"{MODELS / 'branch.py'}:scale", "--input", "f32[3]", "--input", "factor=3")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(result.json["targets"][0]["places"], 0)
+        result = self.call("explain", "--json", "torch.nn:Linear(4, 2)", "--input", "f32[3,4]")
+        self.assertEqual((result.code, result.json["targets"][0]["graphs"]), (0, 1), result.err)
+
+    def test_fullgraph_and_policy_make_errors(self):
+        model = MODELS / "branch.py"
+        for extra, source in (
+            (["--fullgraph"], "fullgraph"),
+            (["--policy", "fn:branch.py:Net.forward=error"], "fn:branch.py:Net.forward"),
+        ):
+            result = self.call("explain", "--json", model, *extra)
+            self.assertEqual(result.code, 3, result.err)
+            (target,) = result.json["targets"]
+            self.assertIn("Unsupported", target["error"]["type"])
+            self.assertIn("Data-dependent branching", target["error"]["message"])
+            self.assertIn("from user code:", target["error"]["message"])
+            (item,) = target["breaks"]
+            self.assertEqual(item["policy"], {"effective": "error", "source": source})
+            self.assertEqual(target["error"]["break"], item["id"])
+
+    def test_policy_file_and_overlay_without_effect(self):
+        policies = self.write("p.json", json.dumps({"fn:branch.py:scale": "error"}))
+        result = self.call("explain", "--json", MODELS / "branch.py", "--policy-file", policies)
+        self.assertEqual(result.code, 0, result.err)
+        (state,) = result.json["overlays"]
+        self.assertEqual((state["effect"], state["note"]), (False, "no break lies in it"))
+
+    def test_the_users_error_keeps_the_report(self):
+        result = self.call("explain", "--json", MODELS / "raises.py")
+        self.assertEqual(result.code, 3, result.err)
+        (target,) = result.json["targets"]
+        self.assertEqual(target["error"]["type"], "ValueError")
+        self.assertEqual(target["error"]["message"], "mode is bad")
+        self.assertIn('raise ValueError("mode is bad")', target["error"]["traceback"])
+        self.assertNotIn("breakline", target["error"]["traceback"].replace(str(MODELS), ""))
+        self.assertGreaterEqual(target["graphs"], 1)
+
+
+class Time(Case):
+    def test_arms(self):
+        result = self.call("time", "--json", f"{MODELS / 'branch.py'}:scale", "--input", "f32[64]", "--rounds", "12")
+        self.assertEqual(result.code, 0, result.err)
+        timings = result.json
+        arms = {arm["id"]: arm for arm in timings["arms"]}
+        self.assertEqual(set(arms), {"eager", "eager_aa", "cpu", "vulkan_eager", "vulkan"})
+        for name in ("eager", "eager_aa", "cpu"):
+            self.assertTrue(arms[name]["available"], arms[name]["reason"])
+            self.assertGreater(arms[name]["median_us"], 0)
+            self.assertEqual(len(arms[name]["samples_us"]), arms[name]["n"])
+        self.assertTrue(arms["cpu"]["equal"], arms["cpu"]["error_note"])
+        self.assertIn(arms["cpu"]["verdict"], ("faster", "slower", "cannot tell"))
+        low, value, high = (arms["cpu"]["ratio"][k] for k in ("low", "value", "high"))
+        self.assertTrue(low <= value <= high)
+        for name in ("vulkan_eager", "vulkan"):
+            self.assertTrue(arms[name]["available"] or arms[name]["reason"])
+
+    def test_text_table(self):
+        result = self.call("time", f"{MODELS / 'branch.py'}:scale", "--input", "f32[64]", "--rounds", "6", "--arm", "cpu")
+        self.assertEqual(result.code, 0, result.err)
+        for part in ("Eager", "Compiled, CPU", "median us", "noise (eager against itself)"):
+            self.assertIn(part, result.out)
+
+    def test_unknown_arm_and_target(self):
+        self.refused(self.call("time", MODELS / "clean.py", "--arm", "tpu"), 2, "no arm 'tpu'")
+        self.refused(self.call("time", MODELS / "clean.py", "--target", "third"), 2, "no target 'third'", "first, second")
+
+
+class RunAndPython(Case):
+    def test_run_makes_torch_compile_ours(self):
+        script = self.write(
+            "s.py",
+            "import sys, torch\n"
+            "@torch.compile\n"
+            "def f(x):\n"
+            "    y = x + 1\n"
+            "    torch._dynamo.graph_break()\n"
+            "    return y * 2\n"
+            "assert f(torch.ones(2)).tolist() == [4.0, 4.0]\n"
+            "print(f.stats['breaks'], __name__, sys.argv[1:], 'torch._dynamo.convert_frame' in sys.modules)\n"
+            "sys.exit(5)\n",
+        )
+        result = self.call("run", script, "--json", "x")
+        self.assertEqual((result.code, result.out), (5, "1 __main__ ['--json', 'x'] False\n"), result.err)
+
+    def test_run_shows_the_scripts_own_traceback(self):
+        script = self.write("s.py", "def f():\n    raise KeyError('k')\nf()\n")
+        result = self.call("run", script)
+        self.assertEqual(result.code, 1)
+        self.assertEqual(
+            result.err,
+            "Traceback (most recent call last):\n"
+            f'  File "{script}", line 3, in <module>\n    f()\n  File "{script}", line 2, in f\n    raise KeyError(\'k\')\nKeyError: \'k\'\n',
+        )
+
+    def test_run_of_nothing(self):
+        result = self.call("run", self.folder / "none.py")
+        self.assertEqual(result.code, 2)
+        self.assertIn("There is no file", result.err)
+
+    def test_python_has_the_package(self):
+        result = self.call("python", "-c", "import sys, breakline; print(breakline.__version__, 'torch' in sys.modules, sys.argv[1:])", "--x")
+        self.assertEqual((result.code, result.out), (0, "0.1.0 False ['--x']\n"), result.err)
+
+
+class BadInput(Case):
+    def test_syntax_error(self):
+        path = self.write("m.py", "import torch\n\ndef f(x:\n    return x\n")
+        self.refused(self.call("explain", path), 2, "m.py, line 3")
+
+    def test_missing_import(self):
+        path = self.write("m.py", "import torch\nimport no_such_module_here\n")
+        self.refused(self.call("explain", path), 2, "needs the module 'no_such_module_here'", "install it")
+
+    def test_missing_target(self):
+        self.refused(self.call("explain", "nothing.py"), 2, "There is no file nothing.py")
+        self.refused(self.call("explain", f"{MODELS / 'branch.py'}:Nett"), 2, "has no 'Nett'", "did you mean Net?")
+        self.refused(self.call("explain", f"{MODELS / 'branch.py'}:Net(open('x'))"), 2, "must be literals")
+        self.refused(self.call("explain", "no_such_module:f"), 2, "no module named no_such_module")
+        self.refused(self.call("explain", "torch.nn:functional"), 2, "can't be called")
+
+    def test_wrong_inputs(self):
+        model = f"{MODELS / 'branch.py'}:scale"
+        self.refused(self.call("explain", model, "--input", "f32[2"), 2, "is no input")
+        self.refused(self.call("explain", model), 2, "missing a required argument: 'x'", "--input")
+        self.refused(self.call("explain", model, "--input", "f32[2]", "--input", "fctor=2"), 2, "fctor")
+        self.refused(self.call("explain", MODELS / "clean.py", "--input", "f32[2]"), 2, "--input is for a target with a name")
+
+    def test_wrong_policy(self):
+        self.refused(self.call("explain", MODELS / "clean.py", "--policy", "nonsense=error"), 2, "is no policy key")
+        self.refused(self.call("explain", MODELS / "clean.py", "--policy", "fn:clean.py:f=maybe"), 2, "inherit, allow or error")
+
+    def test_no_compiled_call(self):
+        path = self.write("m.py", "import torch\nprint(torch.ones(1).sum())\n")
+        result = self.call("explain", "--json", path)
+        self.refused(result, 2, "never called a compiled function", "@torch.compile")
+        path = self.write("m.py", "import torch\n@torch.compile\ndef g(x):\n    return x\n")
+        self.refused(self.call("explain", path), 2, "compiles g but never calls it")
+
+    def test_interpreters(self):
+        self.refused(self.call("explain", MODELS / "clean.py", "--python", "/nonexistent/python"), 2, "no interpreter '/nonexistent/python'")
+        fake = self.write("not_python", "#!/bin/sh\necho nonsense; echo; yes | head -c 9000\n")
+        fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+        result = self.call("explain", MODELS / "clean.py", "--python", fake)
+        self.assertEqual(result.code, 4)
+        self.assertIn("not a Breakline engine", result.sentence)
+
+    def test_interpreter_without_torch(self):
+        sitecustomize = self.write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")
+        result = self.call("explain", MODELS / "clean.py", env={"PYTHONPATH": str(sitecustomize.parent)})
+        self.refused(result, 2, "can't import torch", "--python")
+
+    def test_old_torch(self):
+        (self.folder / "torch").mkdir()
+        self.write("torch/__init__.py", "__version__ = '2.9.1'\n")
+        result = self.call("explain", MODELS / "clean.py", env={"PYTHONPATH": str(self.folder)})
+        self.refused(result, 2, "needs PyTorch 2.10 or newer", "2.9.1")
+
+    def test_engine_for_another_python(self):
+        package = self.folder / "python"
+        shutil.copytree(os.path.join(os.environ["BREAKLINE_BINARY_DIR"], "python"), package, ignore=shutil.ignore_patterns("_breakline.*", "__pycache__"))
+        binary = self.folder / "bin"
+        binary.mkdir()
+        shutil.copy(BREAKLINE, binary)
+        environment = {**os.environ, "BREAKLINE_PYTHON": sys.executable}
+        for name, part in ((None, "is not built for CPython"), ("_breakline.cpython-399-x.so", "was built for another Python")):
+            if name:
+                (package / "breakline" / name).write_bytes(b"")
+            done = subprocess.run([binary / "breakline", "explain", MODELS / "clean.py"], capture_output=True, text=True, env=environment, timeout=120)
+            self.refused(Result(done), 2, part, "packaging/start.sh")
+
+    def test_unreadable_and_not_utf8(self):
+        path = self.write("m.py", b"import torch\nx = '\xff\xfe'\n")
+        self.refused(self.call("explain", path), 2, "not valid UTF-8", "line 2")
+        self.refused(self.call("explain", self.folder), 2, "is a folder")
+        if os.geteuid() != 0:
+            path = self.write("n.py", "pass\n")
+            path.chmod(0)
+            self.refused(self.call("explain", path), 2, "can't be read")
+
+    def test_the_scripts_error_before_any_compiled_call(self):
+        path = self.write("m.py", "import torch\nraise ValueError('early')\n")
+        result = self.call("explain", path)
+        self.refused(result, 3, "m.py raised ValueError: early")
+        self.assertIn('line 2, in <module>', result.err)
+
+    def test_engine_death_and_timeout(self):
+        path = self.write("m.py", "import os, torch\nos.kill(os.getpid(), 9)\n")
+        self.refused(self.call("explain", path), 4, "signal 9")
+        path = self.write("m.py", "import torch\nwhile True:\n    pass\n")
+        self.refused(self.call("explain", path, "--timeout", "20"), 4, "within 20 s")
+
+    def test_diagnose(self):
+        self.refused(self.call("diagnose", "none.log"), 2, "can't be read")
+        self.refused(self.call("diagnose", "-", text=" \n"), 2, "is empty")
+        result = self.call("diagnose", "-", text="torch._dynamo.exc.Unsupported: Data-dependent branching\n")
+        self.assertEqual(result.code, 0)
+        self.assertIn("Workarounds", result.out)
+        result = self.call("diagnose", "--json", "-", text="Data-dependent branching\n")
+        self.assertIn("data-dependent-branch", result.json[0]["record"]["id"])
+
+    def test_usage(self):
+        for words in ([], ["explode"], ["explain"], ["explain", "a", "--nope"]):
+            self.refused(self.call(*words), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
