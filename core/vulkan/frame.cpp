@@ -234,6 +234,7 @@ void Program::Frame::place_inputs(const Batch& batch, std::span<const HostSource
     Input& in = inputs_[r];
     bool same_place = in.seen && in.last.data == source.data && in.last.bytes == source.bytes;
     bool same = same_place && in.last.version == source.version;
+    same |= device_.resident().find(source) != nullptr;  // another plan keeps it
     in.seen = true;
     in.last = source;
     if (in.distrust || (!same && !desc_.roots[r].keep_resident)) {

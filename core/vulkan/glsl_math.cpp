@@ -292,23 +292,14 @@ float bl_trig_reduce(float x, out int q) {
     y = (((2.81743974e-6 * z + 1.98360663e-4) * z + 8.33335053e-3) * z + 0.166666672) * z * x;
     return x + y;
   }
-  if (a > 88.0) {
-    float h = bl_exp(0.5 * a);
-    y = (0.5 * h) * h;
-  } else {
-    float e = bl_exp(a);
-    y = 0.5 * e - 0.5 / e;
-  }
+  float e = bl_exp(a);  // infinite from 88.73 on, as in PyTorch
+  y = 0.5 * e - 0.5 / e;
   return bl_copy_sign(y, x);
 }
 )"},
     {"bl_cosh", R"(float bl_cosh(float x) {
   if (bl_is_nan(x)) return x;
   float a = abs(x);
-  if (a > 88.0) {
-    float h = bl_exp(0.5 * a);
-    return (0.5 * h) * h;
-  }
   float e = bl_exp(a);
   precise float y = 0.5 * e + 0.5 / e;
   return y;

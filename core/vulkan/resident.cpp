@@ -21,4 +21,10 @@ std::shared_ptr<ResidentTensor> Resident::get(const HostSource& source) {
   return made;
 }
 
+std::shared_ptr<ResidentTensor> Resident::find(const HostSource& source) const {
+  auto slot = tensors_.find({source.data, source.bytes});
+  auto found = slot == tensors_.end() ? nullptr : slot->second.lock();
+  return found && found->filled && found->version == source.version ? found : nullptr;
+}
+
 }  // namespace breakline::vulkan

@@ -36,6 +36,8 @@ class Resident {
   explicit Resident(Device& device) : device_(device) {}
   /// The one for `source`, made empty if there is none. Throws VulkanError when the device is full.
   std::shared_ptr<ResidentTensor> get(const HostSource& source);
+  /// The one for `source` if there is one that is probably up to date, else null.
+  std::shared_ptr<ResidentTensor> find(const HostSource& source) const;
 
  private:
   friend struct ResidentTensor;

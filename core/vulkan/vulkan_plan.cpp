@@ -227,11 +227,11 @@ std::string why_replay(const Graph& graph) {
 }
 
 std::unique_ptr<graph::Plan> make(std::shared_ptr<const Graph> graph, const std::string& reason, bool fuse) {
-  auto start = std::chrono::steady_clock::now();
   if (std::string why = why_replay(*graph); !why.empty()) return torch::make_replay_plan(graph, why);
   std::shared_ptr<Device> device = Device::get();
   if (!device) return torch::make_replay_plan(graph, "no Vulkan device: " + vulkan_info().reason);
   if (device->lost()) return torch::make_replay_plan(graph, "the Vulkan device was lost");
+  auto start = std::chrono::steady_clock::now();
   LoweredGraph lowered = lower(*graph, device->traits(), {.fuse = fuse});
   if (lowered.device_nodes == 0) {
     std::string why = lowered.host_nodes.empty() ? "nothing to compute"

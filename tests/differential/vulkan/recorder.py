@@ -89,3 +89,37 @@ def difference(got, eager, reference=None):
     except AssertionError as error:
         return str(error)
     return ""
+
+
+def check(name, got, eager, reference=None):
+    why = difference(got, eager, reference)
+    assert not why, f"{name}: {why}"
+
+
+def main(namespace):
+    """Runs the test_* functions of a script under the validation layer; its messages and leaks are failures."""
+    failures = 0
+    options = dict(argument.split("=") for argument in sys.argv[2:])
+    bl.options(validation=True, **{key: value == "1" for key, value in options.items()})
+    device = bl.device()
+    if not device["available"]:
+        print("skipped:", device["reason"])
+        sys.exit(77)
+    assert device["validation"]
+    count = 0
+    for name, function in list(namespace.items()):
+        if not name.startswith("test_"):
+            continue
+        torch.manual_seed(0)
+        count += 1
+        try:
+            function()
+        except Exception as error:  # every test is run and named
+            failures += 1
+            print(f"FAILED {name}: {type(error).__name__}: {str(error)[:2000]}")
+    bl.shutdown()  # objects still alive are reported here
+    for message in bl.messages()[:5]:
+        failures += 1
+        print("validation:", message)
+    print(f"{device['name']}: {count} tests, {failures} failures")
+    sys.exit(1 if failures else 0)
