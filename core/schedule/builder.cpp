@@ -23,6 +23,7 @@ int Builder::add(Inst inst) {
   }
   inst.node = node_;
   insts_.push_back(inst);
+  loaded_.resize(insts_.size(), graph::DType::kOther);
   return static_cast<int>(insts_.size()) - 1;
 }
 
@@ -31,7 +32,9 @@ int Builder::load(int input, graph::DType dtype) {
   inst.op = Op::kLoad;
   inst.type = reg_type(dtype);
   inst.index = input;
-  return add(inst);
+  const int result = add(inst);
+  loaded_[static_cast<size_t>(result)] = dtype;
+  return result;
 }
 
 int Builder::constant(RegType type, double number) {
@@ -125,9 +128,30 @@ int Builder::cast(int a, RegType to) {
   return add(inst);
 }
 
+/// Loads, roundings and constants are seen directly; selections and changes of sign pass the property on.
+bool Builder::is_rounded(int a, graph::DType half) const {
+  const Inst& inst = insts_[static_cast<size_t>(a)];
+  switch (inst.op) {
+    case Op::kLoad:
+      return loaded_[static_cast<size_t>(a)] == half;
+    case Op::kRound:
+      return inst.half == half;
+    case Op::kConst: {
+      const float value = static_cast<float>(inst.number);
+      return round_to_half(value, half) == value;
+    }
+    case Op::kNeg:
+    case Op::kAbs:
+      return is_rounded(inst.a, half);
+    case Op::kSelect:
+      return is_rounded(inst.b, half) && is_rounded(inst.c, half);
+    default:
+      return false;
+  }
+}
+
 int Builder::round(int a, graph::DType half) {
-  const Inst& from = insts_[static_cast<size_t>(a)];
-  if (from.op == Op::kRound && from.half == half) return a;
+  if (is_rounded(a, half)) return a;
   Inst inst;
   inst.op = Op::kRound;
   inst.type = RegType::kF32;
@@ -140,6 +164,30 @@ int Builder::convert(int a, graph::DType dtype) {
   const int widened = cast(a, reg_type(dtype));
   const bool half = dtype == graph::DType::kBFloat16 || dtype == graph::DType::kFloat16;
   return half ? round(widened, dtype) : widened;
+}
+
+void drop_unused(Kernel& kernel) {
+  std::vector<int> place(kernel.insts.size(), -1);
+  for (const Store& store : kernel.outputs) place[static_cast<size_t>(store.inst)] = 0;
+  for (size_t i = kernel.insts.size(); i-- > 0;) {
+    const Inst& inst = kernel.insts[i];
+    if (place[i] < 0) continue;
+    const int operands[] = {inst.a, inst.b, inst.c};
+    for (int k = 0; k < op_arity(inst.op); ++k) place[static_cast<size_t>(operands[k])] = 0;
+  }
+  const auto moved = [&](int id) { return id < 0 ? id : place[static_cast<size_t>(id)]; };
+  std::vector<Inst> kept;
+  for (size_t i = 0; i < kernel.insts.size(); ++i) {
+    if (place[i] < 0) continue;
+    Inst inst = kernel.insts[i];
+    inst.a = moved(inst.a);
+    inst.b = moved(inst.b);
+    inst.c = moved(inst.c);
+    place[i] = static_cast<int>(kept.size());
+    kept.push_back(inst);
+  }
+  for (Store& store : kernel.outputs) store.inst = moved(store.inst);
+  kernel.insts = std::move(kept);
 }
 
 }  // namespace breakline::schedule

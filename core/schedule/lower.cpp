@@ -73,10 +73,7 @@ int add_scaled(const L& l, bool negate) {
     const int scaled = l.b.binary(Op::kMul, y, l.integer(alpha->integer));
     return l.b.binary(negate ? Op::kSub : Op::kAdd, x, scaled);
   }
-  const float single = static_cast<float>(alpha->real);
-  const double factor =
-      l.out_is_half() ? static_cast<double>(round_to_half(single, l.call.out_dtype())) : alpha->real;
-  return l.b.fma(y, l.constant(negate ? -factor : factor), x);
+  return l.b.fma(y, l.constant(negate ? -alpha->real : alpha->real), x);
 }
 int emit_add(const L& l) { return add_scaled(l, false); }
 int emit_sub(const L& l) { return add_scaled(l, true); }
@@ -88,6 +85,9 @@ std::string check_alpha(const C& call) {
   const RegType reg = reg_type(call.out_dtype());
   if (reg == RegType::kBool) return "alpha on bool";
   if (!is_float(reg) && !alpha->is_integer) return "float alpha on integers";
+  // PyTorch's vector and scalar code round differently here.
+  if (graph::item_size(call.out_dtype()) == 2 && is_float(reg) && alpha->real != 1)
+    return "alpha on half tensors";
   return "";
 }
 std::string check_sub(const C& call) {

@@ -24,6 +24,7 @@ class Builder {
   int select(int cond, int yes, int no);
   /// Nothing when the type is the same already.
   int cast(int a, RegType type);
+  /// Nothing when `a` is known to be a value of that half type already.
   int round(int a, graph::DType half);
   /// A value of one dtype as another: cast, and rounding where `dtype` is a half type.
   int convert(int a, graph::DType dtype);
@@ -32,7 +33,9 @@ class Builder {
 
  private:
   int add(Inst inst);
+  bool is_rounded(int a, graph::DType half) const;
   std::vector<Inst>& insts_;
+  std::vector<graph::DType> loaded_;  ///< per instruction: dtype of a load, else kOther
   int node_ = -1;
 };
 
@@ -46,6 +49,12 @@ std::vector<graph::ValueId> pointwise_operands(const graph::Graph& graph, int no
 /// Emits the node; `operands[i]` is the instruction that holds pointwise_operands(...)[i] in its own dtype.
 /// Returns the instruction that holds the result, in the output's dtype.
 int lower_node(const graph::Graph& graph, int node, const std::vector<int>& operands, Builder& builder);
+
+/// Drops instructions that no output needs.
+void drop_unused(Kernel& kernel);
+
+/// Value of `x` rounded to bfloat16 or float16, as a float.
+float round_to_half(float x, graph::DType half);
 
 /// torch.result_type of operands: tensors with rank > 0 beat rank-0 tensors, which beat Python numbers,
 /// within a category.

@@ -92,7 +92,4 @@ struct PointwiseRule {
 /// Null if there is no rule.
 const PointwiseRule* find_rule(const graph::Node& node);
 
-/// Value of `x` rounded to bfloat16 or float16, as a float.
-float round_to_half(float x, graph::DType half);
-
 }  // namespace breakline::schedule

@@ -218,6 +218,7 @@ class Scheduler {
       kernel.outputs.push_back(
           {{id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)}, inst_of[id]});
     }
+    drop_unused(kernel);
     make_loops(shape, kernel);
     kernel.name = name_of(nodes) + "_" + std::to_string(result_.kernels.size());
     result_.kernels.push_back(std::move(kernel));

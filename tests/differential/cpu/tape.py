@@ -45,7 +45,7 @@ class Tape:
         return extension.make_plan(self.inputs, self.calls, list(outputs), name)
 
     def replay_wide(self, outputs):
-        """The same program in float64 from the same inputs (floats widened, integers as they are)."""
+        """The same program in float64 from the same inputs; integers are widened where they become floats."""
         known = {}
 
         def wide(x):
@@ -57,8 +57,14 @@ class Tape:
                 return type(x)(wide(item) for item in x)
             return torch.float64 if x in FLOATS else x
 
+        def number(x, result):
+            integer = isinstance(x, torch.Tensor) and not x.is_floating_point() and x.dtype != torch.bool
+            floats = isinstance(result, torch.Tensor) and result.is_floating_point()
+            return wide(x).double() if integer and floats else wide(x)
+
         for function, args, kwargs, result, *_ in self.calls:
-            value = function(*map(wide, args), **{key: wide(item) for key, item in kwargs.items()})
+            args = [number(x, result) for x in args]
+            value = function(*args, **{key: wide(item) for key, item in kwargs.items()})
             known[id(result)] = value
         return [known[id(output)] if id(output) in known else wide(output) for output in outputs]
 
@@ -71,7 +77,7 @@ def ulp(reference, dtype):
     """Spacing of `dtype` around each element of a float64 tensor."""
     info = torch.finfo(dtype)
     magnitude = reference.abs().nan_to_num(0, 0, 0).clamp(info.tiny, info.max)
-    return torch.exp2(torch.floor(torch.log2(magnitude))) * info.eps
+    return torch.ldexp(torch.ones_like(magnitude), torch.frexp(magnitude).exponent - 1) * info.eps
 
 
 def same_bits(a, b):
