@@ -6,6 +6,7 @@ Nothing here imports PyTorch: what PyTorch has already loaded is looked up in sy
 
 import contextlib
 import glob
+import importlib.machinery
 import os
 import sys
 import threading
@@ -33,7 +34,7 @@ def _sentence_for_missing(error):
             f"Breakline's engine is not built for CPython {version} ({sys.executable}): "
             f"run ./packaging/start.sh --python {sys.executable}"
         )
-    if isinstance(error, ModuleNotFoundError) or "Python version" in str(error):
+    if not any(path.endswith(suffix) for path in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
         names = ", ".join(os.path.basename(path) for path in built)
         return (
             f"Breakline's engine was built for another Python ({names}), and {sys.executable} is {version}: "
