@@ -41,9 +41,11 @@ missing_packages() {
 
 # The first alternative of a line that can be installed; fails when there is none.
 available_package() {
-  local name
+  local name answer
   for name in ${1//|/ }; do
-    if apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then
+    # Not in a pipe: grep -q would end apt-cache early, which pipefail takes for a failure.
+    answer=$(apt-cache policy "$name" 2>/dev/null || true)
+    if grep -q 'Candidate: [^(]' <<<"$answer"; then
       printf '%s\n' "$name"
       return 0
     fi
