@@ -289,7 +289,7 @@ configure_and_build() {
   fi
   step "Building"
   ninja -C "$build" "-j$(nproc)" >"$build/build.log" 2>&1 ||
-    { grep -E -A 12 'error|FAILED' "$build/build.log" | head -n 60 >&2; fail 1 "building failed (above; the whole of it is in build/build.log)."; }
+    { grep -E -A 12 'error|FAILED' "$build/build.log" | head -n 60 >&2 || true; fail 1 "building failed (above; the whole of it is in build/build.log)."; }
 }
 
 # set_up GIVEN-PYTHONS...: everything up to a built tree.
