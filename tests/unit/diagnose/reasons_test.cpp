@@ -2,6 +2,8 @@
 // The table of break reasons and the layout of messages. The expected layouts are what PyTorch 2.13 printed.
 #include "core/diagnose/reasons.h"
 
+#include <QDirIterator>
+#include <QFile>
 #include <QRegularExpression>
 #include <QSet>
 #include <QtTest>
@@ -27,6 +29,7 @@ class ReasonsTest : public QObject {
   void continuation_lines_are_indented();
   void higher_order_op_is_named();
   void chained_bodies_are_joined();
+  void tracer_names_known_reasons_and_slots();
 };
 
 void ReasonsTest::table_is_complete() {
@@ -103,7 +106,7 @@ void ReasonsTest::templates_are_filled() {
   QCOMPARE(fill_template("{k|{}} {k|[]}", arguments), std::string("{} []"));
   QCOMPARE(fill_template("{missing}", arguments), std::string("…"));
   QCOMPARE(fill_template("a {} { b } {not closed", arguments), std::string("a {} { b } {not closed"));
-  QCOMPARE(render(*find_reason("graph-break"), {{"msg", "why"}}).explanation,
+  QCOMPARE(render(*find_reason("graph-break"), {{"message", "why"}}).explanation,
            std::string("User-inserted graph break. Message: why"));
 }
 
@@ -177,6 +180,36 @@ void ReasonsTest::chained_bodies_are_joined() {
   QCOMPARE(
       q(join_chained_bodies("first\n", "second\n")),
       QString("first\n\n*** While handling this graph break, another graph break occurred: ***\n\nsecond\n"));
+}
+
+// The tracer names reasons by id and fills slots by name; a misspelt one would only show in a user's report.
+void ReasonsTest::tracer_names_known_reasons_and_slots() {
+  static const QRegularExpression call("\\bstop\\(\\s*\"([a-z-]+)\"(,\\s*\\{(?:[^;]*?)\\}\\s*\\))?");
+  static const QRegularExpression key("\\{\\s*\"(\\w+)\"\\s*,");
+  int calls = 0;
+  QDirIterator files(QStringLiteral(BREAKLINE_SOURCE_DIR "/core"), {"*.cpp"}, QDir::Files,
+                     QDirIterator::Subdirectories);
+  while (files.hasNext()) {
+    QFile file(files.next());
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QString source = QString::fromUtf8(file.readAll());
+    auto match = call.globalMatch(source);
+    while (match.hasNext()) {
+      const auto one = match.next();
+      const Reason* reason = find_reason(one.captured(1).toStdString());
+      QVERIFY2(reason, qPrintable(file.fileName() + ": " + one.captured(1)));
+      ++calls;
+      std::string templates = reason->type + reason->explanation + reason->context;
+      for (const std::string& hint : reason->hints) templates += hint;
+      auto keys = key.globalMatch(one.captured(2));
+      while (keys.hasNext()) {
+        const QString name = keys.next().captured(1);
+        QVERIFY2(q(templates).contains("{" + name + "}") || q(templates).contains("{" + name + "|"),
+                 qPrintable(file.fileName() + ": " + one.captured(1) + " has no slot {" + name + "}"));
+      }
+    }
+  }
+  QVERIFY2(calls > 20, qPrintable(QString::number(calls)));
 }
 
 QTEST_APPLESS_MAIN(ReasonsTest)
