@@ -73,22 +73,26 @@ PyObject* template_code() {
 }
 
 PyObject* make_function(const Code* code, int index, PyObject* globals, const Body& body) {
+  if (!template_code()) return nullptr;
   PyCodeObject* real = code->code;
   Position position = code->position(index);
   if (position.line <= 0) position.line = real->co_firstlineno;
   const std::string table =
       position_table(position, real->co_firstlineno, static_cast<int>(body.bytes.size() / 2));
+  // eval, exec and compile inherit the __future__ features of the frame that calls them.
+  const int flags = reinterpret_cast<PyCodeObject*>(template_code())->co_flags | (real->co_flags & PyCF_MASK);
   py::Ref names = py::Ref::steal(body.name ? PyTuple_Pack(1, body.name) : PyTuple_New(0));
   py::Ref variables = py::Ref::steal(PyTuple_New(body.arguments));
-  if (!names || !variables || !template_code()) return nullptr;
+  if (!names || !variables) return nullptr;
   for (int i = 0; i < body.arguments; ++i)
     PyTuple_SET_ITEM(variables.get(), i, PyUnicode_FromFormat(".%d", i));  // a name no source can spell
-  py::Ref kwargs = py::Ref::steal(Py_BuildValue(
-      "{sOsOsOsisy#sy#sisisisOsO}", "co_name", real->co_name, "co_qualname", real->co_qualname, "co_filename",
-      real->co_filename, "co_firstlineno", real->co_firstlineno, "co_linetable", table.data(),
-      static_cast<Py_ssize_t>(table.size()), "co_code", body.bytes.data(),
-      static_cast<Py_ssize_t>(body.bytes.size()), "co_argcount", body.arguments, "co_nlocals", body.arguments,
-      "co_stacksize", body.stack + body.arguments, "co_varnames", variables.get(), "co_names", names.get()));
+  py::Ref kwargs = py::Ref::steal(
+      Py_BuildValue("{sOsOsOsisy#sy#sisisisisOsO}", "co_name", real->co_name, "co_qualname",
+                    real->co_qualname, "co_filename", real->co_filename, "co_firstlineno",
+                    real->co_firstlineno, "co_linetable", table.data(), static_cast<Py_ssize_t>(table.size()),
+                    "co_code", body.bytes.data(), static_cast<Py_ssize_t>(body.bytes.size()), "co_flags",
+                    flags, "co_argcount", body.arguments, "co_nlocals", body.arguments, "co_stacksize",
+                    body.stack + body.arguments, "co_varnames", variables.get(), "co_names", names.get()));
   py::Ref replace = py::Ref::steal(PyObject_GetAttrString(template_code(), "replace"));
   py::Ref empty = py::Ref::steal(PyTuple_New(0));
   if (!kwargs || !replace || !empty) return nullptr;

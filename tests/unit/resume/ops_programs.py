@@ -410,6 +410,7 @@ program("import_star", "from collections import *\nfrom string import *\ndef mai
 program("import_star_all_wrong", "import sys, types\nm = types.ModuleType('star_module')\nm.__all__ = ['zz']\nsys.modules['star_module'] = m\ntry:\n    from star_module import *\nexcept AttributeError as e:\n    t = str(e)\nm.__all__ = [5]\ntry:\n    from star_module import *\nexcept TypeError as e:\n    t += str(e)\ndel m.__all__\nm._hidden = m.shown = 1\nfrom star_module import *\n"
         "def main():\n    return t, 'shown' in globals(), '_hidden' in globals()\n")
 program("import_future", "from __future__ import annotations\ndef main():\n    def g(x: missing): pass\n    return g.__annotations__\n")
+program("future_inherited", "from __future__ import annotations\ndef main():\n    exec('def g(x: missing): pass', ns := {})\n    return ns['g'].__annotations__\n")
 body("import_hook", "import builtins\nb = {'__import__': lambda *a: ('mine', a[0], a[3], a[4]), 'print': print}\nns = {'__builtins__': b}\nexec('import a.b; from c import count', ns)\nreturn ns['a'], ns['count']")
 
 # ---- match ------------------------------------------------------------------------------------------------------
