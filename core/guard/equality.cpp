@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/guard/equality.h"
+
+#include <cstring>
+
+#include "core/torch/tensor.h"
+
+namespace breakline::guard {
+namespace {
+
+bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool rich_equal(PyObject* a, PyObject* b) {
+  int r = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (r < 0) PyErr_Clear();
+  return r == 1;
+}
+
+bool same_slice(PyObject* a, PyObject* b) {
+  auto* x = reinterpret_cast<PySliceObject*>(a);
+  auto* y = reinterpret_cast<PySliceObject*>(b);
+  return same_constant(x->start, y->start) && same_constant(x->stop, y->stop) && same_constant(x->step, y->step);
+}
+
+}  // namespace
+
+bool same_constant(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  PyTypeObject* type = Py_TYPE(a);
+  if (type != Py_TYPE(b)) return false;
+  if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyRange_Type)
+    return rich_equal(a, b);
+  if (type == &PyComplex_Type) {
+    Py_complex x = PyComplex_AsCComplex(a), y = PyComplex_AsCComplex(b);
+    return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
+  }
+  if (type == &PyTuple_Type) {
+    Py_ssize_t n = PyTuple_GET_SIZE(a);
+    if (n != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!same_constant(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    return true;
+  }
+  if (type == &PySlice_Type) return same_slice(a, b);
+  if (type == &PyFrozenSet_Type) {
+    // Order of iteration can differ between equal sets, so it is compared too.
+    if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
+    py::Ref x = py::Ref::steal(PySequence_Tuple(a)), y = py::Ref::steal(PySequence_Tuple(b));
+    if (!x || !y) {
+      PyErr_Clear();
+      return false;
+    }
+    return same_constant(x.get(), y.get());
+  }
+  if (torch::available() && torch::is_device(a)) return rich_equal(a, b);
+  return false;
+}
+
+bool is_plain_constant(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) return true;
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
+      type == &PyBytes_Type || type == &PyComplex_Type || type == &PyRange_Type)
+    return true;
+  if (type == &PyTuple_Type) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+      if (!is_plain_constant(PyTuple_GET_ITEM(o, i))) return false;
+    return true;
+  }
+  if (type == &PySlice_Type) {
+    auto* s = reinterpret_cast<PySliceObject*>(o);
+    return is_plain_constant(s->start) && is_plain_constant(s->stop) && is_plain_constant(s->step);
+  }
+  if (type == &PyFrozenSet_Type) {
+    PyObject* item;
+    Py_hash_t hash;
+    Py_ssize_t pos = 0;
+    while (_PySet_NextEntry(o, &pos, &item, &hash))
+      if (!is_plain_constant(item)) return false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace breakline::guard

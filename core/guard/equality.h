@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/python/ref.h"
+
+namespace breakline::guard {
+
+/// Same type and indistinguishable value: -0.0 differs from 0.0, NaN equals the same NaN bits, True differs from 1. Only for
+/// objects that `is_plain_constant` accepts; others compare by identity.
+bool same_constant(PyObject* a, PyObject* b);
+
+/// Immutable built-in values that may be baked into a segment: numbers, text, bytes, None, Ellipsis, ranges, and tuples,
+/// frozensets and slices of them.
+bool is_plain_constant(PyObject* object);
+
+}  // namespace breakline::guard

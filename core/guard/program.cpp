@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/guard/program.h"
+
+#include <algorithm>
+
+#include "core/guard/equality.h"
+#include "core/guard/snapshot.h"
+#include "core/torch/tensor.h"
+
+namespace breakline::guard {
+
+bool TypeRecord::holds() {
+  auto* t = reinterpret_cast<PyTypeObject*>(type.get());
+  if (version != 0 && t->tp_version_tag == version) return true;
+  for (auto& [name, expected] : lookups) {
+    PyObject* found = py::type_lookup(t, name.get());
+    if (found == expected.get()) continue;
+    if (!found || !expected || !same_constant(found, expected.get())) return false;
+  }
+  version = t->tp_version_tag;
+  return true;
+}
+
+GuardProgram::GuardProgram() = default;
+GuardProgram::~GuardProgram() = default;
+GuardProgram::GuardProgram(GuardProgram&&) noexcept = default;
+GuardProgram& GuardProgram::operator=(GuardProgram&&) noexcept = default;
+
+namespace {
+
+PyObject* own(GuardContext& c, PyObject* fresh) {
+  if (!fresh) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  c.owned.push_back(py::Ref::steal(fresh));
+  return fresh;
+}
+
+PyObject* instance_dict(PyObject* o) {
+  PyObject** place = _PyObject_GetDictPtr(o);
+  return place ? *place : nullptr;
+}
+
+PyObject* instance_dict_or_make(GuardContext& c, PyObject* o) {
+  if (PyObject* d = instance_dict(o)) return d;
+  return own(c, PyObject_GenericGetDict(o, nullptr));
+}
+
+PyObject* dict_item(PyObject* d, PyObject* key) {
+  if (!d || !PyDict_Check(d)) return nullptr;
+  PyObject* v = PyDict_GetItemWithError(d, key);
+  if (!v) PyErr_Clear();
+  return v;
+}
+
+PyObject* sequence_item(PyObject* s, int64_t i) {
+  if (!s) return nullptr;
+  if (PyList_Check(s)) return i < PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, i) : nullptr;
+  if (PyTuple_Check(s)) return i < PyTuple_GET_SIZE(s) ? PyTuple_GET_ITEM(s, i) : nullptr;
+  return nullptr;
+}
+
+PyObject* weak_target(GuardContext& c, PyObject* ref) {
+  if (!PyWeakref_Check(ref)) return nullptr;
+  PyObject* target = PyWeakref_GetObject(ref);
+  if (!target) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Py_INCREF(target);
+  return own(c, target);
+}
+
+/// Keys in iteration order equal `expected`. An OrderedDict keeps an order of its own.
+bool dict_keys_are(PyObject* d, PyObject* expected) {
+  if (!PyDict_Check(d) || PyDict_GET_SIZE(d) != PyTuple_GET_SIZE(expected)) return false;
+  if (PyDict_CheckExact(d)) {
+    Py_ssize_t pos = 0, i = 0;
+    PyObject *k, *v;
+    while (PyDict_Next(d, &pos, &k, &v)) {
+      PyObject* want = PyTuple_GET_ITEM(expected, i++);
+      if (k != want && !same_constant(k, want)) return false;
+    }
+    return true;
+  }
+  py::Ref keys = py::Ref::steal(PySequence_Tuple(d));
+  if (!keys) {
+    PyErr_Clear();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) {
+    PyObject *k = PyTuple_GET_ITEM(keys.get(), i), *want = PyTuple_GET_ITEM(expected, i);
+    if (k != want && !same_constant(k, want)) return false;
+  }
+  return true;
+}
+
+bool set_items_are(PyObject* s, PyObject* expected) {
+  if (!PyAnySet_Check(s) || PySet_GET_SIZE(s) != PyTuple_GET_SIZE(expected)) return false;
+  PyObject* item;
+  Py_hash_t hash;
+  Py_ssize_t pos = 0, i = 0;
+  while (_PySet_NextEntry(s, &pos, &item, &hash)) {
+    PyObject* want = PyTuple_GET_ITEM(expected, i++);
+    if (item != want && !same_constant(item, want)) return false;
+  }
+  return true;
+}
+
+int64_t byte_distance(PyObject* a, PyObject* b) {
+  return static_cast<char*>(torch::data_ptr(a)) - static_cast<char*>(torch::data_ptr(b));
+}
+
+bool same_storage(PyObject* a, PyObject* b) {
+  auto x = torch::storage_of(a), y = torch::storage_of(b);
+  return x.bytes && y.bytes && x.begin == y.begin;
+}
+
+bool tensor_is(PyObject* o, const TensorRecord& r) {
+  if (Py_TYPE(o) != r.type) return false;
+  torch::RawMeta m = torch::raw_meta(o);
+  if (m.rank != r.meta.rank() || m.dtype != r.meta.dtype || m.device != r.meta.device || m.key_set != r.key_set ||
+      m.requires_grad != r.meta.requires_grad)
+    return false;
+  if (m.requires_grad && m.is_leaf != r.meta.is_leaf) return false;
+  return std::equal(r.meta.sizes.begin(), r.meta.sizes.end(), m.sizes) &&
+         std::equal(r.meta.strides.begin(), r.meta.strides.end(), m.strides);
+}
+
+}  // namespace
+
+bool GuardProgram::fetch(SourceId id, GuardContext& c) {
+  const Source& s = sources[static_cast<size_t>(id)];
+  PyObject* parent = s.parent >= 0 ? c.values[static_cast<size_t>(s.parent)] : nullptr;
+  PyObject* out = nullptr;
+  switch (s.kind) {
+    case SourceKind::kSlot:
+      out = static_cast<size_t>(s.index) < c.slot_count ? c.slots[s.index] : c.handled;
+      break;
+    case SourceKind::kObject: out = s.key.get(); break;
+    case SourceKind::kDictItem: out = dict_item(parent, s.key.get()); break;
+    case SourceKind::kAttribute: out = parent ? own(c, PyObject_GetAttr(parent, s.key.get())) : nullptr; break;
+    case SourceKind::kInstanceDict: out = parent ? instance_dict_or_make(c, parent) : nullptr; break;
+    case SourceKind::kItem: out = sequence_item(parent, s.index); break;
+    case SourceKind::kCell: out = parent && PyCell_Check(parent) ? PyCell_GET(parent) : nullptr; break;
+    case SourceKind::kMethodSelf: out = parent && PyMethod_Check(parent) ? PyMethod_GET_SELF(parent) : nullptr; break;
+    case SourceKind::kMethodFunction:
+      out = parent && PyMethod_Check(parent) ? PyMethod_GET_FUNCTION(parent) : nullptr;
+      break;
+    case SourceKind::kClosureCell:
+      out = parent && PyFunction_Check(parent) ? sequence_item(PyFunction_GET_CLOSURE(parent), s.index) : nullptr;
+      break;
+    case SourceKind::kDefault:
+      out = parent && PyFunction_Check(parent) ? sequence_item(PyFunction_GET_DEFAULTS(parent), s.index) : nullptr;
+      break;
+    case SourceKind::kKeywordDefault:
+      out = parent && PyFunction_Check(parent) ? dict_item(PyFunction_GET_KW_DEFAULTS(parent), s.key.get()) : nullptr;
+      break;
+    case SourceKind::kWeakTarget: out = parent ? weak_target(c, parent) : nullptr; break;
+    case SourceKind::kGlobals: out = parent && PyFunction_Check(parent) ? PyFunction_GET_GLOBALS(parent) : nullptr; break;
+    case SourceKind::kDictKey: {
+      if (!parent || !PyDict_Check(parent)) return false;
+      Py_ssize_t pos = 0;
+      PyObject *k, *v;
+      for (int64_t i = 0; PyDict_Next(parent, &pos, &k, &v); ++i)
+        if (i == s.index) {
+          out = k;
+          break;
+        }
+      break;
+    }
+    case SourceKind::kExpression: {
+      PyObject* b = c.values[static_cast<size_t>(s.second)];
+      out = parent && b ? own(c, PyObject_CallFunctionObjArgs(s.key.get(), parent, b, nullptr)) : nullptr;
+      break;
+    }
+  }
+  c.values[static_cast<size_t>(id)] = out;
+  return out != nullptr;
+}
+
+bool GuardProgram::run_step(GuardStep& x, GuardContext& c) {
+  if (x.kind == StepKind::kFetch) return fetch(x.source, c);
+  if (x.kind == StepKind::kTypeVersion) return types[static_cast<size_t>(x.extra)].holds();
+  PyObject* o = c.values[static_cast<size_t>(x.source)];
+  if (!o) return false;
+  switch (x.kind) {
+    case StepKind::kType: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == x.object.get();
+    case StepKind::kIdentity: return o == x.object.get();
+    case StepKind::kEqual: return same_constant(o, x.object.get());
+    case StepKind::kLength: return (PyList_Check(o) || PyTuple_Check(o)) && Py_SIZE(o) == x.number;
+    case StepKind::kDictLength: return PyDict_Check(o) && PyDict_GET_SIZE(o) == x.number;
+    case StepKind::kDictKeys: return dict_keys_are(o, x.object.get());
+    case StepKind::kDictAbsent: return PyDict_Check(o) && !dict_item(o, x.object.get());
+    case StepKind::kSetItems: return set_items_are(o, x.object.get());
+    case StepKind::kTensor: return tensor_is(o, tensors[static_cast<size_t>(x.extra)]);
+    case StepKind::kSame: return o == c.values[static_cast<size_t>(x.number)];
+    case StepKind::kNotSame: return o != c.values[static_cast<size_t>(x.number)];
+    case StepKind::kNoOverlap: return !same_storage(o, c.values[static_cast<size_t>(x.number)]);
+    case StepKind::kOverlapAs: {
+      PyObject* b = c.values[static_cast<size_t>(x.number)];
+      return same_storage(o, b) && byte_distance(o, b) == PyLong_AsLongLong(x.object.get());
+    }
+    case StepKind::kNotNone: return true;
+    case StepKind::kEmptyCell: return PyCell_Check(o) && !PyCell_GET(o);
+    case StepKind::kFunctionCode: return PyFunction_Check(o) && PyFunction_GET_CODE(o) == x.object.get();
+    case StepKind::kNoInstanceDict: {
+      PyObject** place = _PyObject_GetDictPtr(o);
+      return !place || !*place;
+    }
+    case StepKind::kIsException:
+      return PyErr_GivenExceptionMatches(o, x.object.get()) == static_cast<int>(x.number);
+    case StepKind::kStorageOffset: return torch::raw_meta(o).storage_offset == x.number;
+    default: return false;
+  }
+}
+
+bool GuardProgram::run_all(GuardContext& c) {
+  c.values.assign(sources.size(), nullptr);
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (!run_step(steps[i], c)) {
+      c.failed_step = static_cast<int>(i);
+      return false;
+    }
+  c.failed_step = -1;
+  return true;
+}
+
+bool GuardProgram::check(GuardContext& c) {
+  c.owned.clear();
+  if (snapshot_ && snapshot_misses_ < 4) {
+    if (snapshot_->check(*this, c)) return true;
+    c.owned.clear();
+  }
+  if (!run_all(c)) return false;
+  // A snapshot is worth its making only for a program that is used again and has something to skip.
+  if (++successes_ >= 2 && Snapshot::supported() && steps.size() > 12 && snapshot_misses_ < 4) {
+    if (snapshot_ && successes_ > 3) ++snapshot_misses_;  // something it watches changes on every call
+    if (!snapshot_) snapshot_ = std::make_unique<Snapshot>();
+    snapshot_->record(*this, c);
+  }
+  return true;
+}
+
+std::string GuardProgram::describe(int index) const {
+  if (index < 0 || static_cast<size_t>(index) >= steps.size()) return "none";
+  static constexpr const char* kNames[] = {
+      "fetch", "type", "identity", "value", "length", "dict length", "dict keys", "key absent", "set items", "tensor",
+      "same object", "different objects", "no overlap", "overlap", "bound", "empty cell", "function code",
+      "type version", "no instance dict", "exception class", "storage offset"};
+  const GuardStep& s = steps[static_cast<size_t>(index)];
+  std::string text = kNames[static_cast<int>(s.kind)];
+  if (s.source >= 0) {
+    const Source& source = sources[static_cast<size_t>(s.source)];
+    if (source.key) text += " of " + py::repr(source.key.get(), 40);
+    if (source.kind == SourceKind::kSlot) text += " of slot " + std::to_string(source.index);
+  }
+  if (s.object) text += ", expected " + py::repr(s.object.get(), 60);
+  return text;
+}
+
+void GuardProgram::drop_one_check() {
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].kind == StepKind::kEqual || steps[i].kind == StepKind::kTensor) {
+      steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+}
+
+}  // namespace breakline::guard

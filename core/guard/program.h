@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/guard/source.h"
+
+namespace breakline::guard {
+
+enum class StepKind : uint8_t {
+  kFetch,        ///< read the source into scratch
+  kType,         ///< type identity; further conditions in TypeRecord `extra`
+  kIdentity,     ///< the very object
+  kEqual,        ///< same_constant with `object`
+  kLength,       ///< len of list or tuple = number
+  kDictLength,
+  kDictKeys,     ///< exactly these keys in this order (`object` = tuple)
+  kDictAbsent,   ///< key `object` is missing
+  kSetItems,     ///< exactly these items in iteration order (`object` = tuple)
+  kTensor,       ///< metadata as TensorRecord `extra`
+  kSame,         ///< same object as source `number`
+  kNotSame,
+  kNoOverlap,    ///< tensors at `source` and `number` share no memory
+  kOverlapAs,    ///< tensors overlap with the byte distance recorded in `object` (an int)
+  kNotNone,      ///< anything but null, e.g. a cell that is bound
+  kEmptyCell,    ///< parent is a cell without content
+  kFunctionCode, ///< __code__ is `object`
+  kTypeVersion,  ///< TypeRecord `extra` holds, without an instance
+  kNoInstanceDict,
+  kIsException,  ///< PyErr_GivenExceptionMatches(source, object) == number
+  kStorageOffset,///< tensor.storage_offset() == number
+};
+
+struct GuardStep {
+  StepKind kind = StepKind::kFetch;
+  SourceId source = kNoSource;
+  int64_t number = 0;
+  int32_t extra = -1;
+  py::Ref object;
+};
+
+/// What was looked up on a type. The version tag answers fast; when the type has changed, the look-ups decide.
+struct TypeRecord {
+  py::Ref type;
+  unsigned version = 0;
+  std::vector<std::pair<py::Ref, py::Ref>> lookups;  ///< name, attribute found on the MRO (null = none)
+  bool holds();                                      ///< refreshes `version`
+};
+
+struct TensorRecord {
+  PyTypeObject* type = nullptr;  ///< torch.Tensor or Parameter, immortal
+  graph::TensorMeta meta;
+  uint64_t key_set = 0;
+};
+
+/// Scratch of one check; valid until the state changes. Objects are borrowed from the state, or held in `owned`.
+struct GuardContext {
+  PyObject* const* slots = nullptr;
+  size_t slot_count = 0;
+  PyObject* handled = nullptr;
+  std::vector<PyObject*> values;   ///< one per source
+  std::vector<py::Ref> owned;
+  int failed_step = -1;
+};
+
+struct Snapshot;
+
+/// The guards of one segment. Needs the GIL. Checks run no user code.
+class GuardProgram {
+ public:
+  GuardProgram();
+  ~GuardProgram();
+  GuardProgram(GuardProgram&&) noexcept;
+  GuardProgram& operator=(GuardProgram&&) noexcept;
+
+  std::vector<Source> sources;
+  std::vector<GuardStep> steps;
+  std::vector<TypeRecord> types;
+  std::vector<TensorRecord> tensors;
+
+  /// True when every step holds; then context.values has every fetched source. Never leaves an error set.
+  bool check(GuardContext& context);
+  /// One line about the step that failed last, for reports.
+  std::string describe(int step) const;
+  /// Test fault: forget the first step that is no fetch.
+  void drop_one_check();
+
+ private:
+  bool run_step(GuardStep& step, GuardContext& context);
+  bool fetch(SourceId id, GuardContext& context);
+  bool run_all(GuardContext& context);
+  friend struct Snapshot;
+  std::unique_ptr<Snapshot> snapshot_;
+  int successes_ = 0;
+  int snapshot_misses_ = 0;
+};
+
+}  // namespace breakline::guard

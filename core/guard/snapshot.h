@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/guard/program.h"
+
+namespace breakline::guard {
+
+/// The state of everything a guard program read when it last succeeded, as versions. While dicts and types keep their
+/// versions and the pinned slots hold the same objects, only the residual steps need to run.
+struct Snapshot {
+  /// True where dicts carry version tags (CPython 3.11).
+  static bool supported();
+  /// Remembers the context of a successful full check.
+  void record(GuardProgram& program, GuardContext& context);
+  /// Fast check; fills context.values like a full one. False: unknown, run the full program.
+  bool check(GuardProgram& program, GuardContext& context);
+
+ private:
+  enum : uint8_t { kPinnedSlot, kDictOfOwner, kDictVersion, kTypeRecord, kResidual };
+  struct Item {
+    uint8_t kind;
+    int32_t index;      ///< slot, source, type or step
+    PyObject* object;   ///< borrowed; proved alive by the items before it
+    uint64_t version;
+  };
+  std::vector<Item> items_;
+  std::vector<PyObject*> values_;   ///< of sources that the versions cover; others null
+  std::vector<PyObject*> slots_;    ///< pointers of the last success, to see which slots vary
+};
+
+}  // namespace breakline::guard

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/guard/source.h"
+
+namespace breakline::guard {
+
+size_t SourceTable::KeyHash::operator()(const Key& k) const {
+  size_t h = static_cast<size_t>(k.kind);
+  for (size_t part : {static_cast<size_t>(k.parent), static_cast<size_t>(k.second), static_cast<size_t>(k.index),
+                      reinterpret_cast<size_t>(k.key)})
+    h = (h ^ part) * 0x9E3779B97F4A7C15ull;
+  return h;
+}
+
+SourceId SourceTable::intern(Source source) {
+  Key key{source.kind, source.parent, source.second, source.index, source.key.get()};
+  auto [it, fresh] = index_.try_emplace(key, static_cast<SourceId>(sources_.size()));
+  if (fresh) sources_.push_back(std::move(source));
+  return it->second;
+}
+
+std::string source_path(const std::function<const Source&(SourceId)>& get, SourceId id) {
+  std::string path;
+  for (SourceId i = id; i >= 0;) {
+    const Source& s = get(i);
+    path += std::to_string(static_cast<int>(s.kind)) + "." + std::to_string(s.index);
+    if (s.key) path += s.kind == SourceKind::kObject ? std::to_string(reinterpret_cast<size_t>(s.key.get())) : py::repr(s.key.get(), 60);
+    path += "/";
+    i = s.parent;
+  }
+  return path;
+}
+
+SourceId SourceTable::slot(int64_t index) {
+  return intern(Source{SourceKind::kSlot, kNoSource, kNoSource, index, py::Ref()});
+}
+
+SourceId SourceTable::object(PyObject* object) {
+  return intern(Source{SourceKind::kObject, kNoSource, kNoSource, 0, py::Ref::borrow(object)});
+}
+
+SourceId SourceTable::child(SourceKind kind, SourceId parent, PyObject* key, int64_t index, SourceId second) {
+  return intern(Source{kind, parent, second, index, py::Ref::borrow(key)});
+}
+
+}  // namespace breakline::guard

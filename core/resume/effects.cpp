@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/resume/effects.h"
+
+namespace breakline::resume {
+
+using trace::Effect;
+
+void EffectProgram::build(trace::Tracer& tracer, RecipeBuilder& builder) {
+  for (const Effect& e : tracer.effects()) {
+    EffectStep s;
+    s.kind = e.kind;
+    s.target = builder.emit(e.target);
+    s.key = builder.emit(e.key);
+    s.value = builder.emit(e.value);
+    s.name = e.name;
+    if (e.kind == Effect::kListReplace || e.kind == Effect::kListAppend) s.items = builder.emit_all(e.target->items);
+    if (e.kind == Effect::kCellSet) s.value = builder.emit(e.target->items[0]);
+    if (e.kind == Effect::kSetOperations) s.history = e.target->history;
+    steps_.push_back(std::move(s));
+  }
+}
+
+bool EffectProgram::apply(const std::vector<PyObject*>& made) const {
+  auto at = [&](int32_t i) { return i >= 0 ? made[static_cast<size_t>(i)] : nullptr; };
+  for (const EffectStep& s : steps_) {
+    PyObject* target = at(s.target);
+    switch (s.kind) {
+      case Effect::kDictSet:
+        if (PyDict_CheckExact(target) ? PyDict_SetItem(target, at(s.key), at(s.value)) < 0
+                                      : PyObject_SetItem(target, at(s.key), at(s.value)) < 0)
+          return false;
+        break;
+      case Effect::kDictDelete:
+        if (PyObject_DelItem(target, at(s.key)) < 0) return false;
+        break;
+      case Effect::kListReplace: {
+        py::Ref list = py::Ref::steal(PyList_New(static_cast<Py_ssize_t>(s.items.size())));
+        if (!list) return false;
+        for (size_t i = 0; i < s.items.size(); ++i) {
+          PyObject* o = at(s.items[i]);
+          Py_INCREF(o);
+          PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), o);
+        }
+        if (PyList_SetSlice(target, 0, PyList_GET_SIZE(target), list.get()) < 0) return false;
+        break;
+      }
+      case Effect::kListAppend:
+        for (int32_t i : s.items)
+          if (PyList_Append(target, at(i)) < 0) return false;
+        break;
+      case Effect::kCellSet:
+        if (PyCell_Set(target, at(s.value)) < 0) return false;
+        break;
+      case Effect::kAttributeSet:
+        if (PyObject_GenericSetAttr(target, s.name, at(s.value)) < 0) return false;
+        break;
+      case Effect::kAttributeDelete:
+        if (PyObject_GenericSetAttr(target, s.name, nullptr) < 0) return false;
+        break;
+      case Effect::kSetOperations:
+        for (const trace::SetOperation& op : s.history) {
+          int r = op.kind == trace::SetOperation::kAdd ? PySet_Add(target, op.item)
+                  : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(target, op.item) : PySet_Clear(target);
+          if (r < 0) return false;
+        }
+        break;
+      case Effect::kTensorAttribute: break;
+    }
+  }
+  return true;
+}
+
+void EffectProgram::swap_first_two() {
+  if (steps_.size() >= 2) std::swap(steps_[0], steps_[1]);
+}
+
+}  // namespace breakline::resume

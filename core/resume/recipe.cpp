@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/resume/recipe.h"
+
+#include "core/trace/types.h"
+
+namespace breakline::resume {
+
+using trace::IteratorKind;
+using trace::Kind;
+using trace::Value;
+
+int32_t RecipeBuilder::add(RecipeStep step) {
+  recipe_.steps.push_back(std::move(step));
+  return static_cast<int32_t>(recipe_.steps.size()) - 1;
+}
+
+std::vector<int32_t> RecipeBuilder::emit_all(const std::vector<Value*>& values) {
+  std::vector<int32_t> ids;
+  for (Value* v : values) ids.push_back(emit(v));
+  return ids;
+}
+
+int32_t RecipeBuilder::emit(Value* v) {
+  if (!v) return -1;
+  auto it = done_.find(v);
+  if (it != done_.end()) return it->second;
+  int32_t id = emit_new(v);
+  done_[v] = id;
+  return id;
+}
+
+int32_t RecipeBuilder::output_of(graph::ValueId id) {
+  auto [it, fresh] = outputs_.try_emplace(id, static_cast<int32_t>(tracer_.graph()->outputs.size()));
+  if (fresh) tracer_.graph()->outputs.push_back(id);
+  return it->second;
+}
+
+int32_t RecipeBuilder::emit_new(Value* v) {
+  RecipeStep s;
+  if (v->kind == Kind::kConstant) {
+    s.object = v->object;
+    return add(std::move(s));
+  }
+  if (v->source >= 0) {
+    s.kind = RecipeKind::kFetch;
+    s.index = tracer_.fetch_source(v);
+    return add(std::move(s));
+  }
+  // Containers get their number before their content, so that they may contain themselves.
+  auto with_fill = [&](RecipeStep step, auto content) {
+    int32_t id = add(std::move(step));
+    done_[v] = id;
+    std::vector<int32_t> kids = content();
+    recipe_.fills.push_back({id, std::move(kids)});
+    return id;
+  };
+  auto entries = [&](trace::DictData* d) {
+    std::vector<int32_t> kids;
+    if (d)
+      for (trace::DictEntry& e : d->entries) {
+        if (!e.value) continue;
+        kids.push_back(emit(e.key));
+        kids.push_back(emit(e.value));
+      }
+    return kids;
+  };
+  switch (v->kind) {
+    case Kind::kTensor:
+      s.kind = RecipeKind::kOutput;
+      s.index = output_of(v->id);
+      return add(std::move(s));
+    case Kind::kTuple:
+      s.kind = v->type ? RecipeKind::kNamedTuple : RecipeKind::kTuple;
+      s.object = reinterpret_cast<PyObject*>(v->type);
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kList:
+      s.kind = RecipeKind::kList;
+      return with_fill(std::move(s), [&] { return emit_all(v->items); });
+    case Kind::kDict:
+      s.kind = RecipeKind::kDict;
+      s.object = reinterpret_cast<PyObject*>(v->type);
+      return with_fill(std::move(s), [&] { return entries(v->dict.get()); });
+    case Kind::kSet:
+      s.kind = RecipeKind::kSet;
+      s.object = reinterpret_cast<PyObject*>(v->type);
+      s.history = v->history;
+      return add(std::move(s));
+    case Kind::kSlice:
+      s.kind = RecipeKind::kSlice;
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kMethod:
+      s.kind = RecipeKind::kMethod;
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kSuper:
+      s.kind = RecipeKind::kSuper;
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kPartial:
+      s.kind = RecipeKind::kPartial;
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kDictView:
+      s.kind = RecipeKind::kDictView;
+      s.a = v->number;
+      s.kids = emit_all(v->items);
+      return add(std::move(s));
+    case Kind::kCell:
+      s.kind = RecipeKind::kCell;
+      return with_fill(std::move(s), [&] { return std::vector<int32_t>{emit(v->items[0])}; });
+    case Kind::kInstance:
+      s.kind = RecipeKind::kInstance;
+      s.object = v->object;
+      return with_fill(std::move(s), [&] { return entries(v->attributes ? v->attributes->dict.get() : nullptr); });
+    case Kind::kFunction: {
+      s.kind = RecipeKind::kFunction;
+      s.object = v->object;
+      s.globals = v->globals;
+      s.qualname = v->qualname;
+      // The closure's cells may hold the function itself: they are emitted first and filled later.
+      s.kids = emit_all(v->items);
+      int32_t id = add(std::move(s));
+      done_[v] = id;
+      if (v->attributes && !v->attributes->dict->entries.empty())
+        recipe_.fills.push_back({id, entries(v->attributes->dict.get())});
+      return id;
+    }
+    case Kind::kGenerator:
+      s.kind = RecipeKind::kGenerator;
+      s.kids = {emit(v->items[0]), emit(v->items[1]), emit(v->items[2])};
+      return add(std::move(s));
+    case Kind::kIterator: return emit_iterator(v);
+    default: break;
+  }
+  PyErr_SetString(PyExc_RuntimeError, "a value of the trace can't be rebuilt");
+  throw py::PythonError{};
+}
+
+int32_t RecipeBuilder::emit_iterator(Value* v) {
+  RecipeStep s;
+  s.kids = emit_all(v->items);
+  s.a = v->position;
+  s.b = v->stop;
+  s.c = v->step;
+  s.index = v->exhausted ? 1 : 0;
+  switch (v->iterator) {
+    case IteratorKind::kSequence: s.kind = RecipeKind::kListIterator; break;
+    case IteratorKind::kReversed: s.kind = RecipeKind::kReversedIterator; break;
+    case IteratorKind::kRange: s.kind = RecipeKind::kRangeIterator; break;
+    case IteratorKind::kZip:
+      s.kind = RecipeKind::kZip;
+      s.a = v->strict;
+      break;
+    case IteratorKind::kEnumerate: s.kind = RecipeKind::kEnumerate; break;
+    case IteratorKind::kMap: s.kind = RecipeKind::kMap; break;
+    case IteratorKind::kFilter: s.kind = RecipeKind::kFilter; break;
+    case IteratorKind::kChain: s.kind = RecipeKind::kChain; break;
+    case IteratorKind::kDictView: s.kind = RecipeKind::kDictIterator; break;
+  }
+  return add(std::move(s));
+}
+
+}  // namespace breakline::resume

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "core/guard/program.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::resume {
+
+enum class RecipeKind : uint8_t {
+  kConstant,   ///< `object`
+  kFetch,      ///< value of guard source `index`
+  kOutput,     ///< graph output `index`
+  kTuple, kNamedTuple, kList, kDict, kSet, kSlice, kMethod, kFunction, kCell, kInstance, kSuper, kGenerator, kDictView, kPartial,
+  kListIterator, kReversedIterator, kRangeIterator, kZip, kEnumerate, kMap, kFilter, kChain, kDictIterator,
+};
+
+/// One object to make. `kids` are indices of earlier steps (-1 = null).
+struct RecipeStep {
+  RecipeKind kind = RecipeKind::kConstant;
+  int32_t index = 0;
+  PyObject* object = nullptr;
+  std::vector<int32_t> kids;
+  int64_t a = 0, b = 0, c = 0;
+  PyObject *globals = nullptr, *qualname = nullptr;
+  std::vector<trace::SetOperation> history;
+};
+
+/// Content put into an object after everything exists, so that cycles close.
+struct RecipeFill {
+  int32_t step = 0;
+  std::vector<int32_t> kids;
+};
+
+/// How the live objects of a segment's exit come into being: create, fill, position iterators. Immutable once built;
+/// borrowed objects are kept alive by the segment. GIL.
+class Recipe {
+ public:
+  /// `values`: guard scratch; `outputs`: graph outputs. Fills `made` with one owned reference per step. False: error set
+  /// and nothing is owned by `made`.
+  bool run(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const;
+  std::vector<RecipeStep> steps;
+  std::vector<RecipeFill> fills;
+
+ private:
+  PyObject* make(const RecipeStep& step, PyObject* const* values, PyObject* const* outputs,
+                 const std::vector<PyObject*>& made) const;
+  bool fill(const RecipeFill& fill, const std::vector<PyObject*>& made) const;
+  bool place_iterators(const std::vector<PyObject*>& made) const;
+};
+
+/// Turns the values of a finished trace into recipe steps; graph outputs are added to the graph as they are needed.
+class RecipeBuilder {
+ public:
+  RecipeBuilder(trace::Tracer& tracer, Recipe& recipe) : tracer_(tracer), recipe_(recipe) {}
+  /// Step that yields the object `v` stands for; -1 for null. Throws py::PythonError.
+  int32_t emit(trace::Value* v);
+  std::vector<int32_t> emit_all(const std::vector<trace::Value*>& values);
+
+ private:
+  int32_t add(RecipeStep step);
+  int32_t emit_new(trace::Value* v);
+  int32_t emit_iterator(trace::Value* v);
+  int32_t output_of(graph::ValueId id);
+  trace::Tracer& tracer_;
+  Recipe& recipe_;
+  std::unordered_map<trace::Value*, int32_t> done_;
+  std::unordered_map<graph::ValueId, int32_t> outputs_;
+};
+
+}  // namespace breakline::resume

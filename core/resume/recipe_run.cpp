@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Carrying out a recipe. Nothing here runs user code: types are built-in or have plain constructors.
+#include "core/resume/recipe.h"
+#include "core/trace/types.h"
+
+namespace breakline::resume {
+
+namespace {
+
+PyObject* share(PyObject* o) {
+  Py_XINCREF(o);
+  return o;
+}
+
+PyObject* tuple_of(const std::vector<int32_t>& kids, const std::vector<PyObject*>& made, size_t from = 0) {
+  PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(kids.size() - from));
+  if (!t) return nullptr;
+  for (size_t i = from; i < kids.size(); ++i)
+    PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i - from), share(made[static_cast<size_t>(kids[i])]));
+  return t;
+}
+
+PyObject* bound_method(PyObject* function, PyObject* self) {
+  if (PyFunction_Check(function)) return PyMethod_New(function, self);
+  if (Py_TYPE(function) == &PyClassMethodDescr_Type) return Py_TYPE(function)->tp_descr_get(function, nullptr, self);
+  descrgetfunc get = Py_TYPE(function)->tp_descr_get;
+  return get ? get(function, self, reinterpret_cast<PyObject*>(Py_TYPE(self))) : PyMethod_New(function, self);
+}
+
+PyObject* function_of(const RecipeStep& s, const std::vector<PyObject*>& made) {
+  auto kid = [&](size_t i) { return s.kids[i] >= 0 ? made[static_cast<size_t>(s.kids[i])] : nullptr; };
+  PyObject* f = PyFunction_NewWithQualName(s.object, s.globals, s.qualname);
+  if (!f) return nullptr;
+  bool ok = true;
+  if (kid(0)) ok = ok && PyFunction_SetDefaults(f, kid(0)) == 0;
+  if (kid(1)) ok = ok && PyFunction_SetKwDefaults(f, kid(1)) == 0;
+  if (kid(2)) ok = ok && PyFunction_SetClosure(f, kid(2)) == 0;
+  if (kid(3)) {
+    auto* fn = reinterpret_cast<PyFunctionObject*>(f);
+    PyObject* old = fn->func_annotations;
+    fn->func_annotations = share(kid(3));  // a tuple of pairs or a dict, as MAKE_FUNCTION leaves it
+    Py_XDECREF(old);
+  }
+  if (!ok) Py_CLEAR(f);
+  return f;
+}
+
+PyObject* call_named(const char* module, const char* name, PyObject* args) {
+  py::Ref m = py::Ref::steal(PyImport_ImportModule(module));
+  py::Ref f = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), name)) : py::Ref();
+  py::Ref owned = py::Ref::steal(args);
+  return f && args ? PyObject_CallObject(f.get(), args) : nullptr;
+}
+
+/// An iterator of the same kind that has nothing left.
+PyObject* exhausted_iterator(PyObject* like) {
+  PyObject* empty = PyList_Check(like) ? PyList_New(0) : PyTuple_New(0);
+  if (!empty) return nullptr;
+  PyObject* it = PyObject_GetIter(empty);
+  Py_DECREF(empty);
+  if (it) Py_XDECREF(PyIter_Next(it));
+  return it;
+}
+
+PyObject* named_tuple(PyObject* type, PyObject* items) {
+  py::Ref owned = py::Ref::steal(items);
+  if (!items) return nullptr;
+  if (PyObject_HasAttrString(type, "_fields")) {
+    py::Ref args = py::Ref::steal(PyTuple_Pack(1, items));
+    return args ? PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), args.get(), nullptr) : nullptr;
+  }
+  return PyObject_CallOneArg(type, items);
+}
+
+PyObject* set_of(const RecipeStep& s) {
+  py::Ref set = py::Ref::steal(PySet_New(nullptr));
+  if (!set) return nullptr;
+  for (const trace::SetOperation& op : s.history) {
+    int r = op.kind == trace::SetOperation::kAdd ? PySet_Add(set.get(), op.item)
+            : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(set.get(), op.item) : PySet_Clear(set.get());
+    if (r < 0) return nullptr;
+  }
+  if (s.object == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)) return PyFrozenSet_New(set.get());
+  return set.release();
+}
+
+}  // namespace
+
+PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* const* outputs,
+                       const std::vector<PyObject*>& made) const {
+  auto kid = [&](size_t i) { return s.kids[i] >= 0 ? made[static_cast<size_t>(s.kids[i])] : nullptr; };
+  switch (s.kind) {
+    case RecipeKind::kConstant: return share(s.object);
+    case RecipeKind::kFetch: return share(values[s.index]);
+    case RecipeKind::kOutput: return share(outputs[s.index]);
+    case RecipeKind::kTuple: return tuple_of(s.kids, made);
+    case RecipeKind::kNamedTuple: return named_tuple(s.object, tuple_of(s.kids, made));
+    case RecipeKind::kList: return PyList_New(0);
+    case RecipeKind::kDict: return s.object ? PyObject_CallNoArgs(s.object) : PyDict_New();
+    case RecipeKind::kSet: return set_of(s);
+    case RecipeKind::kSlice: return PySlice_New(kid(0), kid(1), kid(2));
+    case RecipeKind::kMethod: return bound_method(kid(0), kid(1));
+    case RecipeKind::kFunction: return function_of(s, made);
+    case RecipeKind::kCell: return PyCell_New(nullptr);
+    case RecipeKind::kInstance: {
+      py::Ref none = py::Ref::steal(PyTuple_New(0));
+      return PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr);
+    }
+    case RecipeKind::kSuper:
+      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), kid(0), kid(1), nullptr);
+    case RecipeKind::kGenerator: return PyObject_Call(kid(0), kid(1), kid(2));
+    case RecipeKind::kDictView: {
+      static const char* const kNames[] = {"keys", "values", "items"};
+      return PyObject_CallMethod(kid(0), kNames[s.a], nullptr);
+    }
+    case RecipeKind::kPartial: {
+      Py_ssize_t n = PyTuple_GET_SIZE(kid(1));
+      py::Ref args = py::Ref::steal(PyTuple_New(n + 1));
+      if (!args) return nullptr;
+      PyTuple_SET_ITEM(args.get(), 0, share(kid(0)));
+      for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(args.get(), i + 1, share(PyTuple_GET_ITEM(kid(1), i)));
+      return PyObject_Call(reinterpret_cast<PyObject*>(trace::partial_type()), args.get(), kid(2));
+    }
+    case RecipeKind::kListIterator: return s.index ? exhausted_iterator(kid(0)) : PyObject_GetIter(kid(0));
+    case RecipeKind::kReversedIterator:
+      return s.index ? exhausted_iterator(kid(0)) : PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), kid(0));
+    case RecipeKind::kRangeIterator: {
+      py::Ref range = py::Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", s.a, s.b, s.c));
+      return range ? PyObject_GetIter(range.get()) : nullptr;
+    }
+    case RecipeKind::kZip: {
+      py::Ref args = py::Ref::steal(tuple_of(s.kids, made));
+      if (!args) return nullptr;
+      py::Ref words = s.a ? py::Ref::steal(Py_BuildValue("{sO}", "strict", Py_True)) : py::Ref();
+      return PyObject_Call(reinterpret_cast<PyObject*>(&PyZip_Type), args.get(), words.get());
+    }
+    case RecipeKind::kEnumerate:
+      return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyEnum_Type), "OL", kid(0), static_cast<long long>(s.a));
+    case RecipeKind::kMap: {
+      py::Ref args = py::Ref::steal(tuple_of(s.kids, made));
+      return args ? PyObject_CallObject(reinterpret_cast<PyObject*>(&PyMap_Type), args.get()) : nullptr;
+    }
+    case RecipeKind::kFilter:
+      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyFilter_Type), kid(0), kid(1), nullptr);
+    case RecipeKind::kChain: {
+      // chain(current, *rest) continued lazily: chain.from_iterable over the rest behind what is left of the current one.
+      py::Ref m = py::Ref::steal(PyImport_ImportModule("itertools"));
+      py::Ref chain = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), "chain")) : py::Ref();
+      py::Ref rest = chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "O", kid(0))) : py::Ref();
+      if (!rest || s.kids.size() == 1) return rest.release();
+      return call_named("itertools", "chain", PyTuple_Pack(2, kid(1), rest.get()));
+    }
+    case RecipeKind::kDictIterator: return PyObject_GetIter(kid(0));
+  }
+  return nullptr;
+}
+
+bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const {
+  const RecipeStep& s = steps[static_cast<size_t>(f.step)];
+  PyObject* o = made[static_cast<size_t>(f.step)];
+  auto kid = [&](size_t i) { return f.kids[i] >= 0 ? made[static_cast<size_t>(f.kids[i])] : nullptr; };
+  switch (s.kind) {
+    case RecipeKind::kList:
+      for (size_t i = 0; i < f.kids.size(); ++i)
+        if (PyList_Append(o, kid(i)) < 0) return false;
+      return true;
+    case RecipeKind::kDict:
+      for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
+        if (PyObject_SetItem(o, kid(i), kid(i + 1)) < 0) return false;
+      return true;
+    case RecipeKind::kCell: return !kid(0) || PyCell_Set(o, kid(0)) == 0;
+    case RecipeKind::kFunction:
+      for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
+        if (PyObject_SetAttr(o, kid(i), kid(i + 1)) < 0) return false;
+      return true;
+    case RecipeKind::kInstance:
+      for (size_t i = 0; i + 1 < f.kids.size(); i += 2) {
+        PyObject* a = PyUnicode_Check(kid(i)) ? py::type_lookup(Py_TYPE(o), kid(i)) : nullptr;
+        if (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type) {
+          py::Ref d = py::Ref::steal(PyObject_GenericGetDict(o, nullptr));
+          if (!d || PyDict_SetItem(d.get(), kid(i), kid(i + 1)) < 0) return false;
+        } else if (PyObject_GenericSetAttr(o, kid(i), kid(i + 1)) < 0) {
+          return false;
+        }
+      }
+      return true;
+    default: return true;
+  }
+}
+
+bool Recipe::place_iterators(const std::vector<PyObject*>& made) const {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const RecipeStep& s = steps[i];
+    if (s.kind == RecipeKind::kDictIterator) {
+      for (int64_t n = 0; n < s.a; ++n) {
+        PyObject* x = PyIter_Next(made[i]);
+        if (!x) return !PyErr_Occurred();
+        Py_DECREF(x);
+      }
+      if (s.index) Py_XDECREF(PyIter_Next(made[i]));
+      continue;
+    }
+    bool list = s.kind == RecipeKind::kListIterator && s.a != 0;
+    if ((!list && s.kind != RecipeKind::kReversedIterator) || s.index) continue;
+    py::Ref r = py::Ref::steal(PyObject_CallMethod(made[i], "__setstate__", "L", static_cast<long long>(s.a)));
+    if (!r) return false;
+  }
+  return true;
+}
+
+bool Recipe::run(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
+  made.clear();
+  made.reserve(steps.size());
+  bool ok = true;
+  for (const RecipeStep& s : steps) {
+    PyObject* o = make(s, values, outputs, made);
+    if (!o) {
+      ok = false;
+      break;
+    }
+    made.push_back(o);
+  }
+  for (size_t i = 0; ok && i < fills.size(); ++i) ok = fill(fills[i], made);
+  ok = ok && place_iterators(made);
+  if (!ok) {
+    for (PyObject* o : made) Py_DECREF(o);
+    made.clear();
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the state of a segment could not be rebuilt");
+  }
+  return ok;
+}
+
+}  // namespace breakline::resume

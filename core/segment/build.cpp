@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From a trace to a segment.
+#include <algorithm>
+#include <chrono>
+
+#include "core/segment/machine.h"
+#include "core/segment/options.h"
+#include "core/torch/arg_object.h"
+#include "core/torch/tensor.h"
+
+namespace breakline::segment {
+
+namespace {
+
+ErrorRaiser raiser = nullptr;
+
+double now_us() {
+  using namespace std::chrono;
+  return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
+}
+
+/// What must be put back when a node fails after others have written something.
+void plan_restoration(Segment& s) {
+  const graph::Graph& g = *s.graph;
+  int last_failing = -1;
+  for (size_t i = 0; i < g.nodes.size(); ++i)
+    if (g.nodes[i].may_fail) last_failing = static_cast<int>(i);
+  if (last_failing < 0) return;
+  for (int i = 0; i < last_failing; ++i) {
+    const graph::Node& n = g.nodes[static_cast<size_t>(i)];
+    if (n.random) s.restore_rng = true;
+    if (!n.mutates) continue;
+    auto note = [&](graph::ValueId id) {
+      int32_t storage = g.values[static_cast<size_t>(id)].storage;
+      for (size_t k = 0; k < g.inputs.size(); ++k) {
+        const graph::Value& v = g.values[static_cast<size_t>(g.inputs[k])];
+        if (v.is_scalar || v.storage != storage) continue;
+        if (std::find(s.mutated_inputs.begin(), s.mutated_inputs.end(), s.inputs[k]) == s.mutated_inputs.end())
+          s.mutated_inputs.push_back(s.inputs[k]);
+      }
+    };
+    for (const graph::Arg& a : n.args) torch::visit_values(a, note);
+    for (const auto& [name, a] : n.kwargs) torch::visit_values(a, note);
+  }
+}
+
+void make_plan(Root& root, Segment& s) {
+  if (s.graph->nodes.empty()) return;
+  double start = now_us();
+  std::string reason;
+  std::string device = root.device;
+  if (root.plan == "replay") {
+    device = "replay";
+    reason = "asked for";
+  } else if (s.graph->needs_grad) {
+    device = "replay";
+    reason = "parameters need grad";
+  }
+  graph::PlanMaker maker = graph::find_plan_maker(device);
+  if (!maker) {
+    if (device != "replay") reason = "no compiler for device " + device;
+    maker = graph::find_plan_maker("replay");
+  }
+  if (maker) s.plan = maker(s.graph, reason);
+  s.compile_us = now_us() - start;
+}
+
+void describe(Segment& s, const trace::Tracer& t) {
+  const trace::EntryFrame* top = s.site->frames.empty() ? nullptr : &s.site->frames.back();
+  if (top) {
+    s.file = top->code->file;
+    s.function = top->code->qualname;
+    s.line = s.end_line = top->code->position(top->pc).line;
+  }
+  for (const auto& [code, lines] : t.line_ranges()) {
+    s.ranges.push_back({code->file, lines.first, lines.second});
+    if (top && code == top->code) {
+      s.line = lines.first;
+      s.end_line = lines.second;
+    }
+  }
+}
+
+}  // namespace
+
+void set_error_raiser(ErrorRaiser r) { raiser = r; }
+
+namespace {
+
+/// Sets the error for a break that its policy rejects.
+void raise_break(Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, int index) {
+  if (raiser) raiser(root, info, resolution, root.breaks[static_cast<size_t>(index)].id);
+  else PyErr_SetString(PyExc_RuntimeError, info.reason.c_str());
+}
+
+}  // namespace
+
+bool policy_allows(Root& root, Segment& s, bool ambient) {
+  if (s.exit != trace::ExitKind::kBreak) return true;
+  uint64_t generation = overlay_generation();
+  if (s.policy_generation == generation && s.policy_ambient == ambient && s.policy_fullgraph == root.fullgraph) return true;
+  if (options().fault == Fault::kStaleSegment) return true;
+  policy::Resolution r = policy::resolve(*overlays(), root.target_id, s.break_info.views, root.fullgraph, ambient);
+  BreakRecord& record = root.breaks[static_cast<size_t>(s.break_index)];
+  record.policy = r;
+  if (r.error) {
+    raise_break(root, s.break_info, r, s.break_index);
+    return false;
+  }
+  s.policy_generation = generation;
+  s.policy_ambient = ambient;
+  s.policy_fullgraph = root.fullgraph;
+  return true;
+}
+
+Segment* build_segment(Root& root, Site& site, const resume::State& state, bool ambient) {
+  double start = now_us();
+  auto s = std::make_unique<Segment>();
+  s->site = &site;
+  trace::Options trace_options = options().trace;
+  trace_options.root_fullgraph = root.fullgraph;
+  trace::Tracer t(trace_options, site.hints, root.target_id);
+  t.trace(site.frames, state.slots.data(), state.slots.size(), state.handled);
+  s->exit = t.exit_kind();
+  s->break_info = t.break_info();
+  for (const auto& r : t.regions()) root.add_region(r);
+  if (s->exit != trace::ExitKind::kReturn) {
+    policy::Resolution r = policy::resolve(*overlays(), root.target_id, s->break_info.views,
+                                           s->exit == trace::ExitKind::kBreak && root.fullgraph, ambient);
+    s->region = r.error && r.source != "fullgraph";
+    if (s->exit == trace::ExitKind::kBreak) {
+      s->break_index = root.break_index(s->break_info);
+      root.breaks[static_cast<size_t>(s->break_index)].policy = r;
+      if (r.error) {
+        raise_break(root, s->break_info, r, s->break_index);
+        return nullptr;
+      }
+    }
+  }
+  resume::RecipeBuilder builder(t, s->recipe);
+  if (s->exit == trace::ExitKind::kReturn) {
+    s->result = builder.emit(t.return_value());
+  } else {
+    for (const auto& f : t.frames()) {
+      ExitFrame e;
+      e.entry.code = f->code;
+      e.entry.globals = f->globals;
+      e.entry.builtins = f->builtins;
+      e.entry.locals = f->locals;
+      e.entry.pc = f->pc;
+      e.entry.stack = static_cast<int>(f->stack.size());
+      e.entry.on_return = f->on_return;
+      e.entry.compile_root = f->compile_root;
+      e.entry.resumed_line = f->code->position(f->current).line;
+      if (f->function && f->function->kind == trace::Kind::kConstant) e.entry.function = f->function->object;
+      else if (f->function) e.function_step = builder.emit(f->function);
+      for (trace::Value* v : f->locals_) s->slots.push_back(builder.emit(v));
+      for (trace::Value* v : f->stack) s->slots.push_back(builder.emit(v));
+      s->frames.push_back(std::move(e));
+    }
+    s->handled = builder.emit(t.handled());
+    if (s->break_info.limit) {
+      const auto& top = *t.frames().back();
+      const bytecode::Instr& in = top.code->instrs[static_cast<size_t>(top.pc)];
+      if (in.target >= 0 && in.target <= top.pc) {
+        s->stretch = true;
+        s->loop_start = in.target;
+        s->loop_end = top.pc;
+      } else {
+        site.executor = true;
+      }
+    }
+  }
+  s->effects.build(t, builder);
+  s->side_effects = !s->effects.empty();
+  s->with_torch = torch::available();
+  s->ambient = t.entry_ambient();
+  s->graph = t.graph();
+  s->inputs = t.input_sources();
+  for (const graph::Node& n : s->graph->nodes) s->ops += n.ambient ? 0 : 1;
+  plan_restoration(*s);
+  describe(*s, t);
+  s->guards = t.take_guards();
+  s->constants = t.take_constants();
+  if (options().fault == Fault::kDropGuard) s->guards.drop_one_check();
+  if (options().fault == Fault::kSwapEffects) s->effects.swap_first_two();
+  s->trace_us = now_us() - start;
+  make_plan(root, *s);
+  s->policy_generation = overlay_generation();
+  s->policy_ambient = ambient;
+  s->policy_fullgraph = root.fullgraph;
+  s->id = root.next_segment++;
+  if (s->ops) {
+    ++root.stats.graphs;
+    root.stats.ops += s->ops;
+    ++coverage().segments_with_ops;
+  }
+  if (s->exit == trace::ExitKind::kBreak) ++root.stats.breaks;
+  if (!site.segments.empty()) ++root.stats.recompiles;
+  ++coverage().segments;
+  coverage().ops_symbolic += t.instructions();
+  ++site.made;
+  site.segments.insert(site.segments.begin(), std::move(s));
+  return site.segments.front().get();
+}
+
+}  // namespace breakline::segment

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/segment/machine.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "core/resume/unwind.h"
+#include "core/segment/options.h"
+#include "core/segment/region.h"
+#include "core/torch/tensor.h"
+
+namespace breakline::segment {
+
+using resume::Outcome;
+using resume::State;
+
+namespace {
+
+/// Counts the calls that run on a root's segments, so that a reset does not free them.
+struct RunningScope {
+  Root& root;
+  explicit RunningScope(Root& r) : root(r) { ++root.running; }
+  ~RunningScope() { --root.running; }
+};
+
+struct OwnedList {
+  std::vector<PyObject*> items;
+  ~OwnedList() { clear(); }
+  void clear() {
+    for (PyObject* o : items) Py_XDECREF(o);
+    items.clear();
+  }
+};
+
+std::vector<int> lines_of(const State& state) {
+  std::vector<int> lines;
+  for (size_t i = 0; i < state.frames.size(); ++i) {
+    const resume::Frame& f = state.frames[i];
+    int at = i + 1 < state.frames.size() ? f.pc - 1 : f.pc;
+    lines.push_back(f.code->position(std::max(0, at)).line);
+  }
+  return lines;
+}
+
+/// A copy of what a failing segment may have changed before it failed.
+struct Restorer {
+  std::vector<std::pair<py::Ref, py::Ref>> tensors;
+  py::Ref rng;
+
+  bool save(const Segment& s, const guard::GuardContext& c) {
+    for (guard::SourceId id : s.mutated_inputs) {
+      PyObject* t = c.values[static_cast<size_t>(id)];
+      py::Ref detached = py::Ref::steal(PyObject_CallMethod(t, "detach", nullptr));
+      py::Ref copy = detached ? py::Ref::steal(PyObject_CallMethod(detached.get(), "clone", nullptr)) : py::Ref();
+      if (!copy) return false;
+      tensors.emplace_back(py::Ref::borrow(t), copy);
+    }
+    if (s.restore_rng) {
+      py::Ref torch = py::Ref::steal(PyImport_ImportModule("torch"));
+      rng = torch ? py::Ref::steal(PyObject_CallMethod(torch.get(), "get_rng_state", nullptr)) : py::Ref();
+      if (!rng) return false;
+    }
+    return true;
+  }
+  void restore() {
+    py::SavedError saved;
+    for (auto& [t, copy] : tensors) {
+      py::Ref plain = py::Ref::steal(PyObject_CallMethod(t.get(), "detach", nullptr));
+      if (plain) Py_XDECREF(PyObject_CallMethod(plain.get(), "copy_", "O", copy.get()));
+      PyErr_Clear();
+    }
+    if (rng) {
+      py::Ref torch = py::Ref::steal(PyImport_ImportModule("torch"));
+      if (torch) Py_XDECREF(PyObject_CallMethod(torch.get(), "set_rng_state", "O", rng.get()));
+      PyErr_Clear();
+    }
+  }
+};
+
+/// One call of a root.
+class Run {
+ public:
+  Run(Root& root, State& state) : root_(root), state_(state), ambient_(region_flag()) {}
+  PyObject* go();
+
+ private:
+  enum class Next : uint8_t { kSite, kDone, kError };
+  Segment* find(Site& site);
+  Next run_segment(Segment& s, PyObject** result);
+  Next run_plan(Segment& s, OwnedList& outputs, bool* failed);
+  /// Executes the instruction at the top; `s` is the segment that led here, or null.
+  Next step(Segment* s, bool region, PyObject** result);
+  Next after_raise(bool reraise, PyObject** result);
+  /// Executes until an exception was handled or the root is done.
+  Next run_to_exception(PyObject** result);
+  Next run_loop(Segment& s, PyObject** result);
+  PyObject* run_rest();
+  void note_edge(Segment& to);
+
+  Root& root_;
+  State& state_;
+  bool ambient_;
+  Site* site_ = nullptr;
+  Segment* previous_ = nullptr;
+  guard::GuardContext context_;
+  OwnedList made_;
+};
+
+Segment* Run::find(Site& site) {
+  context_.slots = state_.slots.data();
+  context_.slot_count = state_.slots.size();
+  context_.handled = state_.handled;
+  auto& list = site.segments;
+  for (size_t i = 0; i < list.size(); ++i) {
+    Segment* s = list[i].get();
+    if (s->dead || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
+    if (s->guards.check(context_)) {
+      if (i) std::swap(list[i], list[i - 1]);
+      return s;
+    }
+    // A number that differs from the one baked in becomes a number of its source in the next trace.
+    if (context_.failed_step >= 0) {
+      const guard::GuardStep& g = s->guards.steps[static_cast<size_t>(context_.failed_step)];
+      if (g.kind == guard::StepKind::kEqual && g.object &&
+          (PyLong_CheckExact(g.object.get()) || PyFloat_CheckExact(g.object.get()))) {
+        PyObject* now = context_.values[static_cast<size_t>(g.source)];
+        if (now && Py_TYPE(now) == Py_TYPE(g.object.get()))
+          site.hints.dynamic.insert(guard::source_path(
+              [&](guard::SourceId id) -> const guard::Source& { return s->guards.sources[static_cast<size_t>(id)]; }, g.source));
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Run::note_edge(Segment& to) {
+  if (previous_) ++root_.edges[{previous_->id, to.id, previous_->break_index}];
+}
+
+Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
+  *failed = false;
+  outputs.items.assign(s.graph->outputs.size(), nullptr);
+  if (!s.plan) return Next::kSite;
+  PyObject* buffer[64];
+  std::vector<PyObject*> many;
+  PyObject** inputs = buffer;
+  if (s.inputs.size() > 64) {
+    many.resize(s.inputs.size());
+    inputs = many.data();
+  }
+  for (size_t i = 0; i < s.inputs.size(); ++i) inputs[i] = context_.values[static_cast<size_t>(s.inputs[i])];
+  Restorer restorer;
+  bool restorable = !s.mutated_inputs.empty() || s.restore_rng;
+  if (restorable && !restorer.save(s, context_)) PyErr_Clear();
+  int node = s.plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
+                         reinterpret_cast<graph::ObjectHandle*>(outputs.items.data()));
+  if (node < 0) return Next::kSite;
+  *failed = true;
+  PyErr_Clear();
+  std::fill(outputs.items.begin(), outputs.items.end(), nullptr);
+  if (restorable) restorer.restore();
+  if (s.with_torch && !torch::ambient_matches(s.ambient)) torch::restore_ambient(s.ambient);
+  return Next::kSite;
+}
+
+Run::Next Run::run_segment(Segment& s, PyObject** result) {
+  ++s.runs;
+  OwnedList outputs;
+  bool failed;
+  run_plan(s, outputs, &failed);
+  if (failed) {
+    previous_ = nullptr;
+    return run_to_exception(result);
+  }
+  OwnedList made;
+  if (!s.recipe.run(context_.values.data(), outputs.items.data(), made.items)) return Next::kError;
+  if (!s.effects.apply(made.items)) return Next::kError;
+  auto share = [&](int32_t i) -> PyObject* { return i < 0 ? nullptr : Py_NewRef(made.items[static_cast<size_t>(i)]); };
+  if (s.exit == trace::ExitKind::kReturn) {
+    *result = share(s.result);
+    state_.clear();
+    return Next::kDone;
+  }
+  // The new state replaces the old one only now: values fetched by the guards are borrowed from it.
+  State next;
+  next.slots.reserve(s.slots.size() + 8);
+  for (int32_t i : s.slots) next.slots.push_back(share(i));
+  next.handled = share(s.handled);
+  for (const ExitFrame& e : s.frames) {
+    resume::Frame f;
+    f.code = e.entry.code;
+    f.function = e.entry.function;
+    f.globals = e.entry.globals;
+    f.builtins = e.entry.builtins;
+    f.locals = e.entry.locals;
+    f.pc = e.entry.pc;
+    f.stack = e.entry.stack;
+    f.on_return = e.entry.on_return == trace::ReturnMode::kDiscard ? resume::OnReturn::kDiscard : resume::OnReturn::kPush;
+    if (e.function_step >= 0) {
+      f.owner = py::Ref::borrow(made.items[static_cast<size_t>(e.function_step)]);
+      f.function = f.owner.get();
+    }
+    next.frames.push_back(std::move(f));
+  }
+  next.kept = state_.kept;
+  made.clear();
+  outputs.clear();
+  state_ = std::move(next);
+  context_.owned.clear();
+  previous_ = &s;
+  if (s.break_index >= 0) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
+  Next n = step(&s, s.region, result);
+  if (n == Next::kSite && s.stretch) return run_loop(s, result);
+  return n;
+}
+
+Run::Next Run::after_raise(bool reraise, PyObject** result) {
+  *result = nullptr;
+  if (!resume::unwind(state_, reraise)) return Next::kError;
+  site_ = root_.site_for(state_, lines_of(state_), previous_);
+  return Next::kSite;
+}
+
+Run::Next Run::step(Segment* s, bool region, PyObject** result) {
+  std::vector<int> lines;
+  Outcome outcome;
+  ++coverage().ops_executor;
+  {
+    RegionScope scope(region);
+    outcome = resume::execute(state_);
+  }
+  switch (outcome) {
+    case Outcome::kRaised:
+    case Outcome::kReraised: return after_raise(outcome == Outcome::kReraised, result);
+    case Outcome::kReturn: {
+      PyObject* r = resume::deliver_return(state_);
+      if (r) {
+        *result = r;
+        return Next::kDone;
+      }
+      if (PyErr_Occurred()) return after_raise(false, result);
+      break;
+    }
+    case Outcome::kYield:
+      PyErr_SetString(PyExc_SystemError, "a generator frame can't be run here");
+      return Next::kError;
+    default: break;
+  }
+  uint64_t bound = bound_hash(state_);
+  if (s && outcome != Outcome::kReturn)
+    for (const Successor& next : s->successors)
+      if (next.outcome == outcome && next.pc == state_.top().pc && next.bound == bound) {
+        site_ = next.site;
+        return Next::kSite;
+      }
+  site_ = root_.site_for(state_, lines_of(state_), s);
+  if (s && outcome != Outcome::kReturn && s->successors.size() < 16)
+    s->successors.push_back({outcome, state_.top().pc, bound, site_});
+  return Next::kSite;
+}
+
+Run::Next Run::run_to_exception(PyObject** result) {
+  for (;;) {
+    ++coverage().ops_executor;
+    Outcome outcome;
+    {
+      RegionScope scope(ambient_);
+      outcome = resume::execute(state_);
+    }
+    if (outcome == Outcome::kRaised || outcome == Outcome::kReraised)
+      return after_raise(outcome == Outcome::kReraised, result);
+    if (outcome == Outcome::kReturn) {
+      PyObject* r = resume::deliver_return(state_);
+      if (r) {
+        *result = r;
+        return Next::kDone;
+      }
+      if (PyErr_Occurred()) return after_raise(false, result);
+    }
+  }
+}
+
+Run::Next Run::run_loop(Segment& s, PyObject** result) {
+  size_t depth = state_.frames.size();
+  while (state_.frames.size() == depth && state_.top().pc >= s.loop_start && state_.top().pc <= s.loop_end) {
+    Next n = step(nullptr, s.region, result);
+    if (n != Next::kSite) return n;
+  }
+  return Next::kSite;
+}
+
+PyObject* Run::run_rest() {
+  RegionScope scope(ambient_);
+  return resume::run_concretely(state_);
+}
+
+PyObject* Run::go() {
+  site_ = root_.entry_site();
+  if (options().executor_only) return run_rest();
+  bool progress = false;
+  for (;;) {
+    Site& site = *site_;
+    if (site.executor) return run_rest();
+    Segment* s = find(site);
+    if (!s) {
+      if (static_cast<int>(site.segments.size()) >= options().recompile_limit) {
+        const bytecode::Code* code = site.frames.back().code;
+        root_.skip(code->qualname, code->file, code->first_line, "recompile-limit");
+        site.executor = true;
+        return run_rest();
+      }
+      try {
+        s = build_segment(root_, site, state_, ambient_);
+        if (!s) return nullptr;
+      } catch (py::PythonError&) {
+        if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || !options().keep_going)) return nullptr;
+        std::string why = "internal";
+        if (PyErr_Occurred()) {
+          PyObject *t, *v, *tb;
+          PyErr_Fetch(&t, &v, &tb);
+          why = "internal: " + (v ? py::to_string(v) : std::string("error"));
+          Py_XDECREF(t);
+          Py_XDECREF(v);
+          Py_XDECREF(tb);
+        }
+        const bytecode::Code* code = site.frames.back().code;
+        root_.skip(code->qualname, code->file, code->first_line, why);
+        site.executor = true;
+        continue;
+      } catch (std::exception& e) {
+        PyErr_Clear();
+        const bytecode::Code* code = site.frames.back().code;
+        root_.skip(code->qualname, code->file, code->first_line, std::string("internal: ") + e.what());
+        site.executor = true;
+        continue;
+      }
+      if (!s->guards.check(context_)) {
+        const bytecode::Code* code = site.frames.back().code;
+        root_.skip(code->qualname, code->file, code->first_line,
+                   "internal: a new segment fails its own guard: " + s->guards.describe(context_.failed_step));
+        site.executor = true;
+        continue;
+      }
+      if (!progress) ++coverage().roots_traced;
+      progress = true;
+    } else if (!policy_allows(root_, *s, ambient_)) {
+      return nullptr;
+    }
+    note_edge(*s);
+    PyObject* result = nullptr;
+    switch (run_segment(*s, &result)) {
+      case Next::kDone: return result;
+      case Next::kError: return nullptr;
+      case Next::kSite: break;
+    }
+  }
+}
+
+}  // namespace
+
+const char* reason_to_skip(const bytecode::Code* code) {
+  if (code->is_coroutine || code->is_async_generator) return "async";
+  if (code->is_generator) return "generator-root";
+  if (!code->is_optimized) return "function-call";
+  PyThreadState* t = PyThreadState_Get();
+  if (t->c_tracefunc || t->c_profilefunc) return "active-tracer";
+  return nullptr;
+}
+
+PyObject* run_root(Root& root, State& state) {
+  RunningScope running(root);
+  resume::HandledScope handled;
+  ++coverage().roots;
+  if (Py_EnterRecursiveCall(" in a compiled function")) return nullptr;
+  PyObject* r = Run(root, state).go();
+  Py_LeaveRecursiveCall();
+  return r;
+}
+
+}  // namespace breakline::segment

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/policy/policy.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::segment {
+
+/// Deliberate defects for tests of the tests.
+enum class Fault : uint8_t { kNone, kDropGuard, kSwapEffects, kStaleSegment };
+
+/// Switches of the process. Written with the GIL held.
+struct EngineOptions {
+  trace::Options trace;
+  int recompile_limit = 8;       ///< segments of a site before it runs without tracing
+  bool executor_only = false;
+  bool keep_going = true;        ///< after an internal failure go on without tracing
+  Fault fault = Fault::kNone;
+};
+EngineOptions& options();
+/// Sets an option by name; false when there is no such name or the value does not fit.
+bool set_option(const std::string& name, int64_t number, const std::string& text);
+
+/// Counts since the start or the last reset.
+struct Coverage {
+  int64_t roots = 0, roots_traced = 0, segments = 0, segments_with_ops = 0;
+  int64_t ops_symbolic = 0, ops_executor = 0, ops_native = 0;
+};
+Coverage& coverage();
+
+/// The overlays in force; replaced as a whole.
+std::shared_ptr<const policy::OverlaySet> overlays();
+void set_overlays(std::shared_ptr<const policy::OverlaySet> set);
+uint64_t overlay_generation();
+
+}  // namespace breakline::segment

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Attribute look-up, in CPython's order, under guards.
+#include "core/guard/equality.h"
+#include "core/torch/registry.h"
+#include "core/torch/tensor.h"
+#include "core/trace/inline_rules.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+#include <structmember.h>
+
+namespace breakline::trace {
+
+using guard::SourceKind;
+using guard::StepKind;
+
+namespace {
+
+bool is_name(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
+bool is_function_like(PyObject* a) {
+  return PyFunction_Check(a) || Py_TYPE(a) == &PyMethodDescr_Type || Py_TYPE(a) == &PyWrapperDescr_Type ||
+         Py_TYPE(a) == &PyClassMethodDescr_Type || std::string_view(Py_TYPE(a)->tp_name) == "instancemethod";
+}
+
+PyObject* generic_getattribute() { return py::type_lookup(&PyBaseObject_Type, py::intern("__getattribute__")); }
+
+}  // namespace
+
+PyTypeObject* partial_type() {
+  static PyTypeObject* t = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("functools"));
+    return m ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(m.get(), "partial")) : nullptr;
+  }();
+  return t;
+}
+
+Value* Tracer::instance_dict(Value* o) {
+  if (o->attributes) return o->attributes;
+  if (o->kind == Kind::kInstance || o->kind == Kind::kFunction) {
+    o->attributes = new_dict();
+    o->attributes->dict = std::make_unique<DictData>();
+    return o->attributes;
+  }
+  if (o->source < 0) return nullptr;
+  PyObject** place = _PyObject_GetDictPtr(o->object);
+  PyObject* d = place ? *place : nullptr;
+  if (!d) {
+    if (!place && !(Py_TYPE(o->object)->tp_dictoffset)) return nullptr;
+    d = PyObject_GenericGetDict(o->object, nullptr);
+    if (!d) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    keep(d);
+  }
+  Value* v = live(d, child(SourceKind::kInstanceDict, o->source));
+  v->type_guarded = true;
+  force(v);
+  return o->attributes = v;
+}
+
+Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name) {
+  if (is_function_like(a)) {
+    if (Py_TYPE(a) == &PyClassMethodDescr_Type) return method(constant(a), constant(reinterpret_cast<PyObject*>(type)));
+    return method(constant(a), self);
+  }
+  if (Py_TYPE(a) == &PyStaticMethod_Type) {
+    Value* f = constant_new(PyObject_GetAttrString(a, "__func__"));
+    return f;
+  }
+  if (Py_TYPE(a) == &PyClassMethod_Type)
+    return method(constant_new(PyObject_GetAttrString(a, "__func__")), constant(reinterpret_cast<PyObject*>(type)));
+  if (Py_TYPE(a) == &PyProperty_Type) {
+    py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
+    if (getter.get() == Py_None) quiet("property without a getter", true);
+    return call_nested(constant(getter.get()), {self});
+  }
+  if (Py_TYPE(a)->tp_descr_get && !PyType_Check(a)) {
+    CompiledView view;
+    if (compiled_view(a, &view)) return method(constant(a), self);
+    PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+    if (get && PyFunction_Check(get)) {
+      Value* descriptor = live(a, object_source(a));
+      return call_nested(constant(get), {descriptor, self, constant(reinterpret_cast<PyObject*>(type))});
+    }
+    std::string_view kind = Py_TYPE(a)->tp_name;
+    if (kind == "_functools._lru_cache_wrapper") return method(constant(a), self);
+    stop("descriptor", {{"class", type->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", std::string(kind)}});
+  }
+  return live(a, object_source(a));
+}
+
+Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
+  force(o);
+  switch (o->kind) {
+    case Kind::kTensor: return tensor_attribute(o, name, missing);
+    case Kind::kSuper: return super_attribute(o, name, missing);
+    case Kind::kFunction: return function_attribute(o, name, missing);
+    case Kind::kMethod:
+      if (is_name(name, "__self__")) return o->items[1];
+      if (is_name(name, "__func__")) return o->items[0];
+      return attribute(o->items[0], name, missing);
+    case Kind::kPartial:
+      if (is_name(name, "func")) return o->items[0];
+      if (is_name(name, "args")) return o->items[1];
+      if (is_name(name, "keywords")) return o->items[2];
+      break;
+    case Kind::kSlice:
+      for (size_t i = 0; i < 3; ++i)
+        if (is_name(name, i == 0 ? "start" : i == 1 ? "stop" : "step")) return o->items[i];
+      break;
+    case Kind::kConstant: {
+      PyObject* c = o->object;
+      if (PyModule_Check(c)) return module_attribute(c, name, missing);
+      if (PyType_Check(c)) return class_attribute(reinterpret_cast<PyTypeObject*>(c), name, missing);
+      if (PyFunction_Check(c)) return function_attribute(o, name, missing);
+      if (guard::is_plain_constant(c) || PyCFunction_Check(c) || (torch::available() && torch::is_torch_constant(c))) {
+        PyObject* a = py::type_lookup(Py_TYPE(c), name);
+        if (a && is_function_like(a)) return method(constant(a), o);
+        py::Ref r = py::Ref::steal(PyObject_GetAttr(c, name));
+        if (!r) {
+          PyErr_Clear();
+          if (missing) {
+            *missing = true;
+            return nullptr;
+          }
+          quiet("AttributeError", true);
+        }
+        if (PyCFunction_Check(r.get()) || PyFunction_Check(r.get())) {
+          keep_borrowed(r.get());
+          return constant(r.get());
+        }
+        return wrap(r.release());
+      }
+      // Objects known by identity (enum members, compiled functions, …): their dict is read like any live one's.
+      {
+        Value* l = live(c, object_source(c));
+        if (l->kind == Kind::kConstant) {
+          l = make(Kind::kLive);
+          l->object = c;
+          l->source = object_source(c);
+          l->loaded = l->type_guarded = true;
+        }
+        l->loaded = true;
+        return instance_attribute(l, name, missing);
+      }
+    }
+    case Kind::kTuple:
+    case Kind::kList:
+    case Kind::kDict:
+    case Kind::kSet:
+    case Kind::kDictView:
+    case Kind::kGenerator: {
+      PyTypeObject* t = type_of(o);
+      PyObject* a = lookup(t, name);
+      if (a && o->kind == Kind::kTuple && o->type && std::string_view(Py_TYPE(a)->tp_name) == "_tuplegetter") {
+        py::Ref reduced = py::check(PyObject_CallMethod(a, "__reduce__", nullptr));
+        int64_t i = PyLong_AsLongLong(PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0));
+        return o->items[static_cast<size_t>(i)];
+      }
+      if (a && o->kind == Kind::kTuple && Py_TYPE(a) == &PyMemberDescr_Type) {
+        Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(a)->d_member->offset;
+        size_t i = (static_cast<size_t>(offset) - offsetof(PyTupleObject, ob_item)) / sizeof(void*);
+        if (i < o->items.size()) return o->items[i];
+      }
+      if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
+      if (!a) {
+        if (missing) {
+          *missing = true;
+          return nullptr;
+        }
+        quiet("AttributeError", true);
+      }
+      if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory") && o->source >= 0) {
+        py::Ref r = py::check(PyObject_GetAttr(o->object, name));
+        return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, o->source, name));
+      }
+      return bind(a, o, t, name);
+    }
+    case Kind::kLive:
+    case Kind::kInstance: return instance_attribute(o, name, missing);
+    default: break;
+  }
+  if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(type_of(o)));
+  stop("builtin", {{"function", "getattr"}, {"arg_types", describe(o) + ", " + std::string(py::utf8(name))}});
+}
+
+Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing) {
+  Value* m = live(module, object_source(module));
+  PyTypeObject* t = Py_TYPE(module);
+  if (t != &PyModule_Type) {
+    // A module subclass may define properties (torch.backends.*).
+    if (PyObject* a = py::type_lookup(t, name); a && Py_TYPE(a)->tp_descr_set) {
+      PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+      if (get && PyFunction_Check(get))
+        return call_nested(constant(get), {live(a, object_source(a)), constant(module), constant(reinterpret_cast<PyObject*>(t))});
+    }
+  }
+  Value* saved_kind = m;
+  PyObject* d = PyModule_GetDict(module);
+  if (!d) stop("builtin", {{"function", "getattr"}});
+  Value* dict = saved_kind->attributes;
+  if (!dict) {
+    dict = live(d, child(SourceKind::kInstanceDict, object_source(module)));
+    dict->type_guarded = true;
+    force(dict);
+    saved_kind->attributes = dict;
+  }
+  if (Value* v = dict_get(dict, name)) return v;
+  if (PyObject* a = py::type_lookup(t, name)) {
+    if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
+    if (is_name(name, "__dict__")) return dict;
+    if (is_function_like(a)) return method(constant(a), constant(module));
+  }
+  if (missing) {
+    PyObject* g = PyDict_GetItemString(d, "__getattr__");
+    if (!g) {
+      *missing = true;
+      return nullptr;
+    }
+  }
+  if (PyObject* g = PyDict_GetItemString(d, "__getattr__")) {
+    // A lazy module attribute: its function would set it; ask once, then it is identity-guarded by what it gave.
+    py::Ref r = py::Ref::steal(PyObject_CallOneArg(g, name));
+    if (!r) quiet("AttributeError", true);
+    if (PyType_Check(r.get()) || PyModule_Check(r.get()) || PyCallable_Check(r.get())) {
+      keep_borrowed(r.get());
+      return constant(r.get());
+    }
+    stop("builtin", {{"function", "getattr"}, {"arg_types", "lazy module attribute"}});
+  }
+  quiet("AttributeError", true);
+}
+
+Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing) {
+  Value* self = constant(reinterpret_cast<PyObject*>(cls));
+  PyTypeObject* meta_type = Py_TYPE(cls);
+  PyObject* meta_attribute = py::type_lookup(meta_type, name);
+  PyObject* custom = py::type_lookup(meta_type, py::intern("__getattribute__"));
+  if (custom && PyFunction_Check(custom)) stop("metaclass", {{"class", cls->tp_name}, {"metaclass", meta_type->tp_name}});
+  if (meta_attribute && Py_TYPE(meta_attribute)->tp_descr_set) {
+    if (Py_TYPE(meta_attribute) == &PyProperty_Type && meta_type != &PyType_Type) return bind(meta_attribute, self, meta_type, name);
+    py::Ref r = py::Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(cls), name));
+    if (!r) {
+      PyErr_Clear();
+      if (missing) {
+        *missing = true;
+        return nullptr;
+      }
+      quiet("AttributeError", true);
+    }
+    if (is_name(name, "__dict__") || is_name(name, "__annotations__")) stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
+    return wrap(r.release());
+  }
+  PyObject* a = lookup(cls, name);
+  if (a) {
+    if (Py_TYPE(a) == &PyStaticMethod_Type) return constant_new(PyObject_GetAttrString(a, "__func__"));
+    if (Py_TYPE(a) == &PyClassMethod_Type || Py_TYPE(a) == &PyClassMethodDescr_Type) return bind(a, self, cls, name);
+    if (PyFunction_Check(a) || is_function_like(a) || PyType_Check(a)) {
+      if (is_name(name, "__new__") && PyCFunction_Check(a)) return constant(a);
+      return constant(a);
+    }
+    if (Py_TYPE(a) == &PyProperty_Type || Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type)
+      return constant(a);
+    if (Py_TYPE(a)->tp_descr_get) {
+      CompiledView view;
+      if (compiled_view(a, &view)) return constant(a);
+      PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+      if (get && PyFunction_Check(get))
+        return call_nested(constant(get), {live(a, object_source(a)), constant(Py_None), self});
+      if (PyCFunction_Check(a)) return constant(a);
+      stop("descriptor", {{"class", cls->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
+    }
+    return live(a, object_source(a));
+  }
+  if (meta_attribute) return bind(meta_attribute, self, meta_type, name);
+  PyObject* getter = meta_type != &PyType_Type ? py::type_lookup(meta_type, py::intern("__getattr__")) : nullptr;
+  if (getter && PyFunction_Check(getter)) return call_nested(constant(getter), {self, constant(name)});
+  if (missing) {
+    *missing = true;
+    return nullptr;
+  }
+  quiet("AttributeError", true);
+}
+
+Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
+  PyObject* cls = need_constant(s->items[0], "super() class");
+  Value* self = s->items[1];
+  force(self);
+  PyTypeObject* type = type_of(self);
+  bool for_class = false;
+  if (self->kind == Kind::kConstant && PyType_Check(self->object) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object), reinterpret_cast<PyTypeObject*>(cls))) {
+    type = reinterpret_cast<PyTypeObject*>(self->object);
+    for_class = true;
+  }
+  PyObject* mro = type->tp_mro;
+  lookup(type, name);  // ties the answer to the type's version
+  Py_ssize_t i = 0, n = PyTuple_GET_SIZE(mro);
+  while (i < n && PyTuple_GET_ITEM(mro, i) != cls) ++i;
+  for (++i; i < n; ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    PyObject* a = base->tp_dict ? PyDict_GetItemWithError(base->tp_dict, name) : nullptr;
+    if (!a) continue;
+    lookup(base, name);
+    if (for_class && PyFunction_Check(a)) return constant(a);
+    if (PyCFunction_Check(a)) return constant(a);  // __new__
+    return bind(a, self, type, name);
+  }
+  if (missing) {
+    *missing = true;
+    return nullptr;
+  }
+  quiet("AttributeError", true);
+}
+
+Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
+  if (f->kind == Kind::kFunction) {
+    if (is_name(name, "__dict__")) return instance_dict(f);
+    if (f->attributes)
+      if (Value* v = dict_get(f->attributes, name)) return v;
+    if (is_name(name, "__qualname__")) return constant(f->qualname);
+    if (is_name(name, "__name__")) return constant(reinterpret_cast<PyCodeObject*>(f->object)->co_name);
+    if (is_name(name, "__code__")) return constant(f->object);
+    if (is_name(name, "__defaults__")) return f->items[0] ? f->items[0] : none();
+    if (is_name(name, "__kwdefaults__")) return f->items[1] ? f->items[1] : none();
+    if (is_name(name, "__closure__")) return f->items[2] ? f->items[2] : none();
+    if (is_name(name, "__doc__")) {
+      PyObject* consts = reinterpret_cast<PyCodeObject*>(f->object)->co_consts;
+      PyObject* first = PyTuple_GET_SIZE(consts) ? PyTuple_GET_ITEM(consts, 0) : Py_None;
+      return constant(PyUnicode_Check(first) ? first : Py_None);
+    }
+    if (is_name(name, "__module__")) {
+      PyObject* m = PyDict_GetItemString(f->globals, "__name__");
+      return constant(m ? m : Py_None);
+    }
+    if (is_name(name, "__annotations__") && !f->items[3]) return new_dict();
+    PyObject* a = py::type_lookup(&PyFunction_Type, name);
+    if (!a && missing) {
+      *missing = true;
+      return nullptr;
+    }
+    if (!a) quiet("AttributeError", true);
+    if (is_function_like(a)) return method(constant(a), f);
+    stop("builtin", {{"function", "getattr"}, {"arg_types", "function attribute " + std::string(py::utf8(name))}});
+  }
+  PyObject* o = f->object;
+  PyObject* on_type = py::type_lookup(&PyFunction_Type, name);
+  if (on_type && is_function_like(on_type)) return method(constant(on_type), f);
+  SourceId source = f->source >= 0 ? f->source : object_source(o);
+  if (is_name(name, "__dict__") || (!on_type && !is_name(name, "__class__"))) {
+    // The function's own dict.
+    PyObject* d = reinterpret_cast<PyFunctionObject*>(o)->func_dict;
+    if (!d && missing) {
+      // Nothing was ever set; setting something later does not pass unnoticed for long, since identity keeps it.
+      *missing = true;
+      return nullptr;
+    }
+    Value* holder = live(o, source);
+    (void)holder;
+    py::Ref made = py::check(PyObject_GetAttrString(o, "__dict__"));
+    Value* dict = live(keep_borrowed(made.get()), child(SourceKind::kAttribute, source, py::intern("__dict__")));
+    force(dict);
+    if (is_name(name, "__dict__")) return dict;
+    if (Value* v = dict_get(dict, name)) return v;
+    if (missing) {
+      *missing = true;
+      return nullptr;
+    }
+    quiet("AttributeError", true);
+  }
+  py::Ref r = py::Ref::steal(PyObject_GetAttr(o, name));
+  if (!r) {
+    PyErr_Clear();
+    if (missing) {
+      *missing = true;
+      return nullptr;
+    }
+    quiet("AttributeError", true);
+  }
+  return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, source, name));
+}
+
+Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
+  PyTypeObject* t = type_of(o);
+  if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
+    stop("tensor-subclass", {{"name", t->tp_name}});
+  PyObject* getter = lookup(t, py::intern("__getattribute__"));
+  if (getter != generic_getattribute()) {
+    if (PyFunction_Check(getter)) stop("custom-getattribute", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+    if (t == partial_type() || t == &PyMethod_Type || PyWeakref_Check(o->object) || PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
+    } else {
+      stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+    }
+  }
+  if (PyUnicode_GET_LENGTH(name) == 9 && is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
+  PyObject* a = lookup(t, name);
+  if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
+    if (is_name(name, "__dict__")) {
+      if (Value* d = instance_dict(o)) return d;
+      quiet("AttributeError", true);
+    }
+    if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, t, name);
+    if (Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type) {
+      if (o->kind == Kind::kInstance) {
+        if (o->attributes)
+          if (Value* v = dict_get(o->attributes, name)) return v;
+        if (missing) {
+          *missing = true;
+          return nullptr;
+        }
+        quiet("AttributeError", true);
+      }
+      // A slot written in this trace is in the overlay under its own name.
+      for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
+        if (e->kind == Effect::kAttributeSet && e->target == o && e->name == name) return e->value;
+      py::Ref r = py::Ref::steal(PyObject_GetAttr(o->object, name));
+      if (!r) {
+        PyErr_Clear();
+        quiet("AttributeError", true);
+      }
+      return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, o->source, name));
+    }
+    PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+    if (get && PyFunction_Check(get))
+      return call_nested(constant(get), {live(a, object_source(a)), o, constant(reinterpret_cast<PyObject*>(t))});
+    stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
+  }
+  bool has_dict = o->kind == Kind::kInstance || _PyObject_GetDictPtr(o->object) || Py_TYPE(o->object)->tp_dictoffset;
+  if (has_dict)
+    if (Value* d = instance_dict(o))
+      if (Value* v = dict_get(d, name)) return v;
+  if (a) return bind(a, o, t, name);
+  PyObject* fallback = lookup(t, py::intern("__getattr__"));
+  if (fallback && PyFunction_Check(fallback)) {
+    if (o->kind == Kind::kLive && is_module(o->object) &&
+        py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fallback))->co_filename).ends_with("torch/nn/modules/module.py")) {
+      // What Module.__getattr__ does, without running it.
+      for (const char* part : {"_parameters", "_buffers", "_modules"}) {
+        Value* d = dict_get(instance_dict(o), py::intern(part));
+        if (!d) continue;
+        force(d);
+        if (d->kind != Kind::kDict) return call_nested(constant(fallback), {o, constant(name)});
+        if (Value* v = dict_get(d, name)) return v;
+      }
+      if (missing) {
+        *missing = true;
+        return nullptr;
+      }
+      quiet("AttributeError", true);
+    }
+    if (missing) stop("observed-exception", {{"exception", "AttributeError in __getattr__"}});
+    return call_nested(constant(fallback), {o, constant(name)});
+  }
+  if (missing) {
+    *missing = true;
+    return nullptr;
+  }
+  quiet("AttributeError", true);
+}
+
+Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
+  torch::AttributeInfo info = torch::attribute_info(name);
+  switch (info.kind) {
+    case torch::AttributeKind::kConstant: {
+      py::Ref r = torch::attribute_constant(meta(o), name);
+      if (!r) {
+        PyErr_Clear();
+        stop("builtin", {{"function", "getattr"}, {"arg_types", "Tensor." + std::string(py::utf8(name))}});
+      }
+      return wrap(r.release());
+    }
+    case torch::AttributeKind::kOp: return torch_call(info.callable, {o});
+    case torch::AttributeKind::kBreak:
+      if (is_name(name, "grad") && o->source < 0) break;
+      stop(std::string(info.reason), {{"name", std::string(py::utf8(name))}, {"value", "TensorVariable()"}});
+    case torch::AttributeKind::kUnknown: break;
+  }
+  if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(o->type));
+  PyObject* a = lookup(o->type, name);
+  if (o->source >= 0) {
+    // Attributes that Python code has put on this very tensor.
+    PyObject** place = _PyObject_GetDictPtr(o->object);
+    if (place && *place && PyDict_GetItem(*place, name))
+      stop("native-object", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+  }
+  if (!a) {
+    if (o->source >= 0) {
+      PyObject** place = _PyObject_GetDictPtr(o->object);
+      if (place && *place) stop("native-object", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+      guard(StepKind::kNoInstanceDict, o->source);
+    }
+    if (missing) {
+      *missing = true;
+      return nullptr;
+    }
+    quiet("AttributeError", true);
+  }
+  if (is_function_like(a)) return method(constant(a), o);
+  if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, o->type, name);
+  if (Py_TYPE(a) == &PyStaticMethod_Type || Py_TYPE(a) == &PyClassMethod_Type) return bind(a, o, o->type, name);
+  if (guard::is_plain_constant(a)) return constant(a);
+  stop("descriptor", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
+}
+
+// ---------------------------------------------------------------- setting
+
+void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
+  force(o);
+  if (o->kind == Kind::kFunction) {
+    mutated();
+    dict_set(instance_dict(o), constant(name), v);
+    return;
+  }
+  if (o->kind == Kind::kTensor) {
+    if (is_name(name, "data")) stop("tensor-data", {{"value", "TensorVariable()"}, {"new", describe(v)}});
+    if (is_name(name, "requires_grad")) stop("requires-grad", {{"value", "TensorVariable()"}});
+    stop("foreign-mutation", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+  }
+  if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {
+    std::string owner = o->kind == Kind::kConstant ? name_of(o->object) : describe(o);
+    stop("foreign-mutation", {{"class", owner}, {"name", std::string(py::utf8(name))}});
+  }
+  PyTypeObject* t = type_of(o);
+  PyObject* f = lookup(t, py::intern("__setattr__"));
+  if (f && PyFunction_Check(f)) {
+    call_nested(constant(f), {o, constant(name), v});
+    return;
+  }
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")))
+    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  set_attribute_plainly(o, name, v);
+}
+
+void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
+  PyTypeObject* t = type_of(o);
+  if (is_name(name, "__class__")) stop("class-assignment", {{"object", t->tp_name}});
+  if (is_name(name, "__dict__")) stop("foreign-mutation", {{"class", t->tp_name}, {"name", "__dict__"}});
+  PyObject* a = lookup(t, name);
+  if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
+    if (Py_TYPE(a) == &PyProperty_Type) {
+      py::Ref setter = py::check(PyObject_GetAttrString(a, "fset"));
+      if (setter.get() == Py_None) quiet("property without a setter", true);
+      call_nested(constant(setter.get()), {o, v});
+      return;
+    }
+    if (Py_TYPE(a) == &PyMemberDescr_Type) {
+      if (o->kind == Kind::kInstance) {
+        mutated();
+        dict_set(instance_dict(o), constant(name), v);
+        return;
+      }
+      mutated();
+      keep_borrowed(name);
+      effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+      return;
+    }
+    PyObject* set = py::type_lookup(Py_TYPE(a), py::intern("__set__"));
+    if (set && PyFunction_Check(set)) {
+      call_nested(constant(set), {live(a, object_source(a)), o, v});
+      return;
+    }
+    stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
+  }
+  Value* d = instance_dict(o);
+  if (!d) quiet("AttributeError", true);
+  dict_set(d, constant(name), v);
+}
+
+void Tracer::delete_attribute(Value* o, PyObject* name) {
+  force(o);
+  if (o->kind != Kind::kLive && o->kind != Kind::kInstance)
+    stop("foreign-mutation", {{"class", describe(o)}, {"name", std::string(py::utf8(name))}});
+  PyTypeObject* t = type_of(o);
+  PyObject* f = lookup(t, py::intern("__delattr__"));
+  if (f && PyFunction_Check(f)) {
+    call_nested(constant(f), {o, constant(name)});
+    return;
+  }
+  PyObject* a = lookup(t, name);
+  if ((a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) || f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")))
+    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  Value* d = instance_dict(o);
+  if (!d || !dict_get(d, name)) quiet("AttributeError", true);
+  dict_delete(d, constant(name));
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/bytecode/code.h"
+#include "core/policy/policy.h"
+
+namespace breakline::trace {
+
+/// One frame of a break's place.
+struct PlaceFrame {
+  std::string file, function;   ///< function: as an error's stack names it
+  std::string code_name;        ///< as the source names it
+  bytecode::Position position;
+  bool user = true;  ///< not of the standard library or torch
+};
+
+/// Why and where tracing stops. `quiet` steps are executed without being reported as breaks.
+struct BreakInfo {
+  std::string reason;                                       ///< id in diagnose's table
+  std::vector<std::pair<std::string, std::string>> arguments;  ///< of its templates
+  bool quiet = false;
+  bool raises = false;                                      ///< quiet: the instruction is expected to raise
+  bool limit = false;                                       ///< quiet: the site should run in executor mode
+  std::vector<PlaceFrame> place;                            ///< outermost first, last = the break
+  std::vector<policy::FrameView> views;                     ///< same frames, for policy
+  int inner_root = -1;                                      ///< frame of a nested compiled function with fullgraph, entered in this trace
+  int64_t inner_call = 0;                                   ///< outer instruction that called it
+  std::string inner_name;
+};
+
+/// Thrown inside the tracer: the present instruction can't be traced.
+struct Break {
+  BreakInfo info;
+};
+
+/// Thrown inside the tracer: start over, with the instructions noted in `forced_` executed concretely.
+struct Restart {};
+
+}  // namespace breakline::trace

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+/// Symbolic forms of builtin functions and types, in tables by callable.
+struct Builtins {
+  using Handler = Value* (*)(Tracer&, PyObject* callable, Values& args, Keywords& keywords);
+  /// Null: no entry for this callable. `pushed()`: a frame was pushed.
+  static Value* try_call(Tracer& t, PyObject* callable, Values& args, Keywords& keywords);
+  static Value* pushed();
+  /// Stops the trace at a native callable that has none, with the reason that fits it.
+  [[noreturn]] static Value* refuse(Tracer& t, PyObject* callable, const std::string& module, Values& args, Keywords& keywords);
+  static void add(PyObject* callable, Handler handler);
+  static void add(const char* module, const char* name, Handler handler);
+};
+
+void add_builtin_functions();   ///< builtins_functions.cpp
+void add_builtin_types();       ///< builtins_types.cpp
+void add_builtin_modules();     ///< builtins_modules.cpp: functools, itertools, operator, …
+
+}  // namespace breakline::trace

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Builtin functions with a symbolic form.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
+#include "core/trace/text.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+PyObject* operator_function(const char* name);
+
+namespace {
+
+PyObject* name_of_attribute(Tracer& t, Value* v) {
+  PyObject* n = t.need_constant(v, "attribute name");
+  if (!PyUnicode_Check(n)) t.quiet("attribute name must be string", true);
+  Py_INCREF(n);
+  PyUnicode_InternInPlace(&n);
+  return t.keep(n);
+}
+
+/// isinstance / issubclass on what is known of a value.
+bool instance_of(Tracer& t, Value* v, PyObject* cls) {
+  t.force(v);
+  int r;
+  if (v->kind == Kind::kTensor && v->source >= 0 && v->object) {
+    r = PyObject_IsInstance(v->object, cls);
+  } else if (v->kind == Kind::kTensor) {
+    static PyObject* sample = nullptr;  // a meta tensor answers for every plain torch.Tensor
+    if (!sample) {
+      graph::TensorMeta m;
+      sample = torch::meta_twin(m);
+    }
+    r = sample ? PyObject_IsInstance(sample, cls) : -1;
+  } else if (v->kind == Kind::kConstant) {
+    r = PyObject_IsInstance(v->object, cls);
+  } else if (v->kind == Kind::kLive) {
+    t.guard_type(v);
+    r = PyObject_IsInstance(v->object, cls);
+  } else if (v->kind == Kind::kIterator || v->kind == Kind::kPartial) {
+    if (v->kind == Kind::kPartial) r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(partial_type()), cls);
+    else t.stop("builtin", {{"function", "isinstance"}, {"arg_types", "iterator"}});
+  } else if (PyTuple_Check(cls)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
+      if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
+    return false;
+  } else if (PyType_Check(cls)) {
+    r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(t.type_of(v)), cls);
+  } else {
+    // A union or a typing form.
+    py::Ref parts = py::Ref::steal(PyObject_GetAttrString(cls, "__args__"));
+    if (!parts || !PyTuple_Check(parts.get())) t.quiet("isinstance", true);
+    return instance_of(t, v, parts.get());
+  }
+  if (r < 0) t.quiet("isinstance", true);
+  return r == 1;
+}
+
+PyObject* classes(Tracer& t, Value* v) {
+  t.force(v);
+  PyObject* c = t.constant_of(v);
+  if (!c) t.stop("builtin", {{"function", "isinstance"}, {"arg_types", t.describe(v)}});
+  return c;
+}
+
+Value* do_isinstance(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 2) t.quiet("isinstance", true);
+  return t.boolean(instance_of(t, a[0], classes(t, a[1])));
+}
+Value* do_issubclass(Tracer& t, PyObject* f, Values& a, Keywords& k) { return t.fold(f, a, k); }
+Value* do_len(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 1) t.quiet("len", true);
+  return t.length(a[0]);
+}
+Value* do_iter(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 1) t.stop("builtin", {{"function", "iter"}});
+  return t.iterator_of(a[0]);
+}
+Value* do_next(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* x = t.next_of(a[0]);
+  if (x) return x;
+  if (a.size() > 1) return a[1];
+  t.quiet("StopIteration", true);
+}
+Value* do_getattr(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() < 2) t.quiet("getattr", true);
+  PyObject* name = name_of_attribute(t, a[1]);
+  bool missing = false;
+  Value* v = t.attribute(a[0], name, a.size() > 2 ? &missing : nullptr);
+  return missing ? a[2] : v;
+}
+Value* do_hasattr(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 2) t.quiet("hasattr", true);
+  bool missing = false;
+  t.attribute(a[0], name_of_attribute(t, a[1]), &missing);
+  return t.boolean(!missing);
+}
+Value* do_setattr(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 3) t.quiet("setattr", true);
+  t.set_attribute(a[0], name_of_attribute(t, a[1]), a[2]);
+  return t.none();
+}
+Value* do_delattr(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 2) t.quiet("delattr", true);
+  t.delete_attribute(a[0], name_of_attribute(t, a[1]));
+  return t.none();
+}
+Value* do_callable(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* v = t.force(a[0]);
+  if (v->kind == Kind::kFunction || v->kind == Kind::kMethod || v->kind == Kind::kPartial) return t.boolean(true);
+  if (v->kind == Kind::kConstant) return t.boolean(PyCallable_Check(v->object));
+  return t.boolean(t.type_of(v)->tp_call != nullptr);
+}
+Value* do_all(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* i = t.iterator_of(a[0]);
+  while (Value* x = t.next_of(i))
+    if (!t.truth(x)) return t.boolean(false);
+  return t.boolean(true);
+}
+Value* do_any(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* i = t.iterator_of(a[0]);
+  while (Value* x = t.next_of(i))
+    if (t.truth(x)) return t.boolean(true);
+  return t.boolean(false);
+}
+Value* do_sum(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  Values items = t.drain(a[0]);
+  Value* total = a.size() > 1 ? a[1] : k.size() == 1 ? k[0].second : t.integer(0);
+  bool constants = true;
+  for (Value* x : items) constants = constants && t.constant_of(x) != nullptr;
+  if (constants && t.is_constant(total)) {
+    py::Ref list = py::check(PyList_New(0));
+    for (Value* x : items) py::check_status(PyList_Append(list.get(), t.constant_of(x)));
+    return t.wrap(PyObject_CallFunctionObjArgs(f, list.get(), t.constant_of(total), nullptr));
+  }
+  for (Value* x : items) total = t.binary(0, total, x);
+  return total;
+}
+Value* extreme(Tracer& t, Values& a, Keywords& k, int op) {
+  Values items = a.size() == 1 ? t.drain(a[0]) : a;
+  Value *key = nullptr, *fallback = nullptr;
+  for (auto& [n, v] : k) {
+    if (PyUnicode_CompareWithASCIIString(n, "key") == 0 && t.constant_of(v) != Py_None) key = v;
+    if (PyUnicode_CompareWithASCIIString(n, "default") == 0) fallback = v;
+  }
+  if (items.empty()) {
+    if (fallback) return fallback;
+    t.quiet("min/max of nothing", true);
+  }
+  auto rank = [&](Value* v) { return key ? t.call_nested(key, {v}) : v; };
+  Value *best = items[0], *best_rank = rank(items[0]);
+  for (size_t i = 1; i < items.size(); ++i) {
+    Value* r = rank(items[i]);
+    if (t.truth(t.compare(op, r, best_rank))) {
+      best = items[i];
+      best_rank = r;
+    }
+  }
+  return best;
+}
+Value* do_max(Tracer& t, PyObject*, Values& a, Keywords& k) { return extreme(t, a, k, Py_GT); }
+Value* do_min(Tracer& t, PyObject*, Values& a, Keywords& k) { return extreme(t, a, k, Py_LT); }
+
+Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  Values items = t.drain(a[0]);
+  Value* key = nullptr;
+  Keywords rest;
+  for (auto& [n, v] : k) {
+    if (PyUnicode_CompareWithASCIIString(n, "key") == 0) {
+      if (t.constant_of(v) != Py_None) key = v;
+    } else {
+      rest.emplace_back(n, v);
+    }
+  }
+  // Sort positions by constant ranks with the real function, so that stability and comparison are CPython's.
+  py::Ref ranks = py::check(PyList_New(0));
+  for (Value* x : items) {
+    Value* r = key ? t.call_nested(key, {x}) : x;
+    PyObject* c = t.constant_of(r);
+    if (!c) t.stop("sort-keys", {{"key", t.describe(r)}});
+    py::check_status(PyList_Append(ranks.get(), c));
+  }
+  py::Ref order = py::check(PyList_New(0));
+  for (size_t i = 0; i < items.size(); ++i) {
+    py::Ref n = py::check(PyLong_FromSize_t(i));
+    py::check_status(PyList_Append(order.get(), n.get()));
+  }
+  py::Ref by_rank = py::check(PyObject_GetAttrString(ranks.get(), "__getitem__"));
+  py::Ref words = py::check(PyDict_New());
+  py::check_status(PyDict_SetItemString(words.get(), "key", by_rank.get()));
+  for (auto& [n, v] : rest) py::check_status(PyDict_SetItem(words.get(), n, t.need_constant(v, "sorted")));
+  py::Ref args = py::check(PyTuple_Pack(1, order.get()));
+  py::Ref sorted = py::Ref::steal(PyObject_Call(f, args.get(), words.get()));
+  if (!sorted) t.quiet("sorted", true);
+  Values out;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(sorted.get()); ++i)
+    out.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(sorted.get(), i))]);
+  return t.list(std::move(out));
+}
+
+Value* do_abs(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  Value* v = t.force(a[0]);
+  if (v->kind == Kind::kTensor) return t.torch_call(operator_function("abs"), {v});
+  if (Value* m = t.special_method(v, "__abs__")) return t.call_nested(m, {v});
+  return t.fold(f, a, k);
+}
+/// Numbers and text of constants; a tensor's value is not known.
+Value* do_fold(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  for (Value* v : a)
+    if (t.force(v)->kind == Kind::kTensor) t.stop("builtin", {{"function", t.name_of(f)}, {"arg_types", "TensorVariable()"}});
+  return t.fold(f, a, k);
+}
+Value* do_repr(Tracer& t, PyObject*, Values& a, Keywords&) { return text_symbolically(t, a[0], 2); }
+Value* do_format(Tracer& t, PyObject*, Values& a, Keywords&) {
+  return format_symbolically(t, a[0], a.size() > 1 ? a[1] : nullptr, 0);
+}
+Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  PyObject* c = t.constant_of(a[0]);
+  if (!c || !guard::is_plain_constant(c)) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
+  return t.fold(f, a, k);
+}
+Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  Value* v = t.force(a[0]);
+  if (v->kind == Kind::kTensor) {
+    Values args = {v};
+    Keywords words;
+    if (a.size() > 1) words.emplace_back(py::intern("decimals"), a[1]);
+    PyObject* m = py::type_lookup(v->type, py::intern("round"));
+    return t.torch_call(m, std::move(args), std::move(words));
+  }
+  return t.fold(f, a, k);
+}
+Value* do_divmod(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (t.force(a[0])->kind == Kind::kTensor || t.force(a[1])->kind == Kind::kTensor)
+    return t.tuple({t.binary(2, a[0], a[1]), t.binary(6, a[0], a[1])});
+  return t.fold(f, a, k);
+}
+Value* do_pow(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (a.size() == 2) return t.binary(8, a[0], a[1]);
+  return t.fold(f, a, k);
+}
+
+}  // namespace
+
+void add_builtin_functions() {
+  struct Row {
+    const char* name;
+    Builtins::Handler handler;
+  };
+  constexpr Row kRows[] = {
+      {"isinstance", do_isinstance}, {"issubclass", do_issubclass}, {"len", do_len}, {"iter", do_iter}, {"next", do_next},
+      {"getattr", do_getattr}, {"hasattr", do_hasattr}, {"setattr", do_setattr}, {"delattr", do_delattr},
+      {"callable", do_callable}, {"all", do_all}, {"any", do_any}, {"sum", do_sum}, {"max", do_max}, {"min", do_min},
+      {"sorted", do_sorted}, {"abs", do_abs}, {"ord", do_fold}, {"chr", do_fold}, {"bin", do_fold}, {"hex", do_fold},
+      {"oct", do_fold}, {"ascii", do_fold}, {"repr", do_repr}, {"format", do_format}, {"hash", do_hash},
+      {"round", do_round}, {"divmod", do_divmod}, {"pow", do_pow},
+  };
+  for (const Row& r : kRows) Builtins::add("builtins", r.name, r.handler);
+}
+
+}  // namespace breakline::trace

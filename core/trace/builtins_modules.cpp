@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Table of builtins, and helpers of standard modules.
+#include <unordered_map>
+
+#include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+namespace {
+
+std::unordered_map<PyObject*, Builtins::Handler>& table() {
+  static auto* t = new std::unordered_map<PyObject*, Builtins::Handler>;
+  return *t;
+}
+Value kPushed;
+
+Value* do_reduce(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values items = t.drain(a[1]);
+  size_t i = 0;
+  Value* total = a.size() > 2 ? a[2] : nullptr;
+  if (!total) {
+    if (items.empty()) t.quiet("reduce", true);
+    total = items[i++];
+  }
+  for (; i < items.size(); ++i) total = t.call_nested(a[0], {total, items[i]});
+  return total;
+}
+Value* do_chain(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* it = t.make(Kind::kIterator);
+  it->iterator = IteratorKind::kChain;
+  it->items = {t.iterator_of(t.tuple(a))};
+  return it;
+}
+Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  if (!k.empty()) t.stop("builtin", {{"function", "itertools.product"}});
+  std::vector<Values> pools;
+  for (Value* v : a) pools.push_back(t.drain(v));
+  Values out;
+  std::vector<size_t> at(pools.size(), 0);
+  for (const Values& p : pools)
+    if (p.empty()) return t.iterator_of(t.tuple({}));
+  for (;;) {
+    Values one;
+    for (size_t i = 0; i < pools.size(); ++i) one.push_back(pools[i][at[i]]);
+    out.push_back(t.tuple(std::move(one)));
+    size_t i = pools.size();
+    while (i > 0 && ++at[i - 1] == pools[i - 1].size()) at[--i] = 0;
+    if (i == 0) break;
+  }
+  return t.iterator_of(t.tuple(std::move(out)));
+}
+Value* do_repeat(Tracer& t, PyObject*, Values& a, Keywords&) {
+  int64_t n;
+  if (a.size() != 2 || !t.int_of(a[1], &n)) t.stop("builtin", {{"function", "itertools.repeat"}});
+  return t.iterator_of(t.tuple(Values(static_cast<size_t>(std::max<int64_t>(n, 0)), a[0])));
+}
+Value* do_islice(Tracer& t, PyObject*, Values& a, Keywords&) {
+  int64_t from = 0, to = -1, step = 1;
+  if (a.size() == 2) {
+    if (t.constant_of(a[1]) != Py_None && !t.int_of(a[1], &to)) t.stop("builtin", {{"function", "itertools.islice"}});
+  } else if (a.size() >= 3) {
+    if (t.constant_of(a[1]) != Py_None && !t.int_of(a[1], &from)) t.stop("builtin", {{"function", "itertools.islice"}});
+    if (t.constant_of(a[2]) != Py_None && !t.int_of(a[2], &to)) t.stop("builtin", {{"function", "itertools.islice"}});
+    if (a.size() > 3 && t.constant_of(a[3]) != Py_None && !t.int_of(a[3], &step)) t.stop("builtin", {{"function", "itertools.islice"}});
+  }
+  Value* it = t.iterator_of(a[0]);
+  Values out;
+  for (int64_t i = 0; to < 0 || i < to; ++i) {
+    Value* x = t.next_of(it);
+    if (!x) break;
+    if (i >= from && (i - from) % step == 0) out.push_back(x);
+  }
+  return t.iterator_of(t.tuple(std::move(out)));
+}
+Value* do_operator_binary(Tracer& t, PyObject* f, Values& a, Keywords&) {
+  std::string name = t.name_of(f);
+  static const std::unordered_map<std::string, int> kNumbers = {
+      {"add", 0}, {"and_", 1}, {"floordiv", 2}, {"lshift", 3}, {"matmul", 4}, {"mul", 5}, {"mod", 6}, {"or_", 7},
+      {"pow", 8}, {"rshift", 9}, {"sub", 10}, {"truediv", 11}, {"xor", 12}, {"iadd", 13}, {"iand", 14}, {"ifloordiv", 15},
+      {"ilshift", 16}, {"imatmul", 17}, {"imul", 18}, {"imod", 19}, {"ior", 20}, {"ipow", 21}, {"irshift", 22}, {"isub", 23},
+      {"itruediv", 24}, {"ixor", 25}};
+  if (a.size() != 2) t.quiet("operator", true);
+  return t.binary(kNumbers.at(name), a[0], a[1]);
+}
+Value* do_operator_compare(Tracer& t, PyObject* f, Values& a, Keywords&) {
+  std::string name = t.name_of(f);
+  static const std::unordered_map<std::string, int> kNumbers = {{"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ},
+                                                                {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE}};
+  if (a.size() != 2) t.quiet("operator", true);
+  return t.compare(kNumbers.at(name), a[0], a[1]);
+}
+Value* do_getitem(Tracer& t, PyObject*, Values& a, Keywords&) { return t.subscript(a.at(0), a.at(1)); }
+Value* do_setitem(Tracer& t, PyObject*, Values& a, Keywords&) {
+  t.store_subscript(a.at(0), a.at(1), a.at(2));
+  return t.none();
+}
+Value* do_neg(Tracer& t, PyObject*, Values& a, Keywords&) { return t.unary(bytecode::Op::kUnaryNegative, a.at(0)); }
+Value* do_truth(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.truth(a.at(0))); }
+Value* do_not(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(!t.truth(a.at(0))); }
+Value* do_is(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.same(a.at(0), a.at(1))); }
+Value* do_is_not(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(!t.same(a.at(0), a.at(1))); }
+Value* do_contains(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.contains(a.at(0), a.at(1))); }
+Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (t.force(a.at(0))->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__index__"}});
+  if (Value* m = t.special_method(a[0], "__index__")) return t.call_nested(m, {a[0]});
+  return t.fold(f, a, k);
+}
+Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
+
+struct ModuleRow {
+  const char* module;
+  const char* name;
+  Builtins::Handler handler;
+};
+constexpr ModuleRow kRows[] = {
+    {"functools", "reduce", do_reduce}, {"itertools", "chain", do_chain}, {"itertools", "product", do_product},
+    {"itertools", "repeat", do_repeat}, {"itertools", "islice", do_islice}, {"operator", "getitem", do_getitem},
+    {"operator", "setitem", do_setitem}, {"operator", "neg", do_neg}, {"operator", "truth", do_truth}, {"operator", "not_", do_not},
+    {"operator", "is_", do_is}, {"operator", "is_not", do_is_not}, {"operator", "contains", do_contains},
+    {"operator", "index", do_index}, {"typing", "cast", do_cast},
+};
+constexpr const char* kBinaryNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift",
+                                        "sub", "truediv", "xor", "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul",
+                                        "imod", "ior", "ipow", "irshift", "isub", "itruediv", "ixor"};
+
+/// Reasons of native callables without a symbolic form, by module and name ("*" = any).
+struct Refusal {
+  const char* module;
+  const char* name;
+  const char* reason;
+};
+constexpr Refusal kRefusals[] = {
+    {"builtins", "print", "print"}, {"builtins", "open", "file-io"}, {"builtins", "input", "file-io"}, {"io", "open", "file-io"},
+    {"builtins", "exec", "exec"}, {"builtins", "eval", "exec"}, {"builtins", "compile", "exec"}, {"builtins", "locals", "frame-access"},
+    {"builtins", "globals", "frame-access"}, {"builtins", "vars", "frame-access"}, {"builtins", "dir", "frame-access"},
+    {"sys", "_getframe", "frame-access"}, {"builtins", "__build_class__", "class-statement"}, {"builtins", "__import__", "import"},
+    {"builtins", "*", "builtin"}, {"time", "*", "clock"}, {"_warnings", "*", "warning"}, {"random", "*", "python-random"},
+    {"_random", "*", "python-random"}, {"posix", "*", "operating-system"}, {"_thread", "*", "thread"}, {"sys", "*", "c-function"},
+};
+
+}  // namespace
+
+void Builtins::add(PyObject* callable, Handler handler) {
+  Py_INCREF(callable);
+  table()[callable] = handler;
+}
+
+void Builtins::add(const char* module, const char* name, Handler handler) {
+  py::Ref m = py::Ref::steal(PyImport_ImportModule(module));
+  py::Ref f = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), name)) : py::Ref();
+  PyErr_Clear();
+  if (f) add(f.get(), handler);
+}
+
+void add_builtin_modules() {
+  for (const ModuleRow& r : kRows) Builtins::add(r.module, r.name, r.handler);
+  for (const char* n : kBinaryNames) Builtins::add("operator", n, do_operator_binary);
+  for (const char* n : {"lt", "le", "eq", "ne", "gt", "ge"}) Builtins::add("operator", n, do_operator_compare);
+}
+
+Value* Builtins::pushed() { return &kPushed; }
+
+Value* Builtins::try_call(Tracer& t, PyObject* callable, Values& args, Keywords& keywords) {
+  static bool ready = false;
+  if (!ready) {
+    ready = true;
+    add_builtin_functions();
+    add_builtin_types();
+    add_builtin_modules();
+  }
+  auto it = table().find(callable);
+  return it == table().end() ? nullptr : it->second(t, callable, args, keywords);
+}
+
+Value* Builtins::refuse(Tracer& t, PyObject* callable, const std::string& module, Values& args, Keywords& keywords) {
+  std::string name = t.name_of(callable), types;
+  for (Value* v : args) types += (types.empty() ? "" : ", ") + t.describe(v);
+  std::string reason = "c-function";
+  for (const Refusal& r : kRefusals)
+    if (module == r.module && (r.name[0] == '*' || name == r.name)) {
+      reason = r.reason;
+      break;
+    }
+  t.stop(reason, {{"function", name}, {"qualname", name}, {"module", module}, {"arg_types", "(" + types + ")"},
+                  {"has_kwargs", keywords.empty() ? "False" : "True"}});
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Builtin types called as functions.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
+#include "core/trace/text.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+namespace {
+
+Value* do_list(Tracer& t, PyObject*, Values& a, Keywords&) { return t.list(a.empty() ? Values() : t.drain(a[0])); }
+Value* do_tuple(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (!a.empty() && t.force(a[0])->kind == Kind::kTuple && !a[0]->type) return a[0];
+  if (!a.empty() && a[0]->kind == Kind::kConstant && PyTuple_CheckExact(a[0]->object)) return a[0];
+  return t.tuple(a.empty() ? Values() : t.drain(a[0]));
+}
+void fill_dict(Tracer& t, Value* d, Values& a, Keywords& k) {
+  if (!a.empty()) {
+    Value* from = t.force(a[0]);
+    if (from->kind == Kind::kDict) {
+      t.dict_load(from);
+      std::vector<DictEntry> entries = from->dict->entries;
+      for (DictEntry& e : entries) t.dict_set(d, e.key, e.value);
+    } else if (from->kind == Kind::kLive || from->kind == Kind::kInstance) {
+      if (t.lookup(t.type_of(from), py::intern("keys"))) {
+        for (Value* key : t.drain(t.call_method(from, "keys"))) t.dict_set(d, key, t.subscript(from, key));
+      } else {
+        for (Value* pair : t.drain(from)) {
+          Values both = t.drain(pair);
+          if (both.size() != 2) t.quiet("dict", true);
+          t.dict_set(d, both[0], both[1]);
+        }
+      }
+    } else {
+      for (Value* pair : t.drain(from)) {
+        Values both = t.drain(pair);
+        if (both.size() != 2) t.quiet("dict", true);
+        t.dict_set(d, both[0], both[1]);
+      }
+    }
+  }
+  for (auto& [n, v] : k) t.dict_set(d, t.constant(n), v);
+}
+Value* do_dict(Tracer& t, PyObject* cls, Values& a, Keywords& k) {
+  Value* d = t.new_dict();
+  if (cls != reinterpret_cast<PyObject*>(&PyDict_Type)) d->type = reinterpret_cast<PyTypeObject*>(cls);
+  fill_dict(t, d, a, k);
+  return d;
+}
+Value* make_set(Tracer& t, Values& a, bool frozen) {
+  Values items = a.empty() ? Values() : t.drain(a[0]);
+  Value* s = t.new_set(frozen);
+  for (Value* v : items) t.set_apply(s, SetOperation::kAdd, v);
+  return s;
+}
+Value* do_set(Tracer& t, PyObject*, Values& a, Keywords&) { return make_set(t, a, false); }
+Value* do_frozenset(Tracer& t, PyObject*, Values& a, Keywords&) { return make_set(t, a, true); }
+Value* do_bool(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.empty()) return t.boolean(false);
+  return t.boolean(t.truth(a[0]));
+}
+Value* do_number(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  for (Value* v : a) {
+    t.force(v);
+    if (v->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", t.name_of(f)}});
+    for (const char* name : {"__float__", "__int__", "__index__"})
+      if (Value* m = t.special_method(v, name)) return t.call_nested(m, {v});
+  }
+  return t.fold(f, a, k);
+}
+Value* do_str(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (a.size() == 1 && k.empty()) {
+    PyObject* c = t.constant_of(a[0]);
+    if (c && PyUnicode_CheckExact(c)) return a[0];
+    return text_symbolically(t, a[0], 1);
+  }
+  return t.fold(f, a, k);
+}
+Value* do_fold(Tracer& t, PyObject* f, Values& a, Keywords& k) { return t.fold(f, a, k); }
+Value* do_slice(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* s = t.make(Kind::kSlice);
+  if (a.size() == 1) s->items = {t.none(), a[0], t.none()};
+  else if (a.size() == 2) s->items = {a[0], a[1], t.none()};
+  else if (a.size() == 3) s->items = a;
+  else t.quiet("slice", true);
+  return s;
+}
+Value* do_type(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 1) t.stop("class-statement", {{"args", "type()"}});
+  return t.constant(reinterpret_cast<PyObject*>(t.type_of(a[0])));
+}
+Value* do_super(Tracer& t, PyObject*, Values& a, Keywords&) { return t.super_call(a); }
+
+bool keyword_is(PyObject* n, const char* text) { return PyUnicode_CompareWithASCIIString(n, text) == 0; }
+
+Value* do_zip(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  Value* it = t.make(Kind::kIterator);
+  it->iterator = IteratorKind::kZip;
+  for (auto& [n, v] : k)
+    if (keyword_is(n, "strict")) it->strict = t.truth(v);
+  for (Value* v : a) it->items.push_back(t.iterator_of(v));
+  return it;
+}
+Value* do_enumerate(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  Value* it = t.make(Kind::kIterator);
+  it->iterator = IteratorKind::kEnumerate;
+  Value* start = a.size() > 1 ? a[1] : nullptr;
+  Value* over = a.empty() ? nullptr : a[0];
+  for (auto& [n, v] : k) (keyword_is(n, "start") ? start : over) = v;
+  if (!over) t.quiet("enumerate", true);
+  if (start && !t.int_of(start, &it->position)) t.stop("not-constant", {{"value", "enumerate start"}});
+  it->items = {t.iterator_of(over)};
+  return it;
+}
+Value* do_reversed(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* v = t.force(a[0]);
+  if (v->kind == Kind::kList || v->kind == Kind::kTuple) {
+    Value* it = t.make(Kind::kIterator);
+    it->iterator = IteratorKind::kReversed;
+    it->items = {v};
+    it->position = (v->kind == Kind::kList ? t.list_size(v) : static_cast<int64_t>(v->items.size())) - 1;
+    return it;
+  }
+  if (v->kind == Kind::kConstant && PyRange_Check(v->object)) {
+    py::Ref f = py::check(PyObject_CallMethod(v->object, "__reversed__", nullptr));
+    py::Ref all = py::check(PySequence_Tuple(f.get()));
+    Values items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) items.push_back(t.constant(PyTuple_GET_ITEM(all.get(), i)));
+    return t.iterator_of(t.tuple(std::move(items)));
+  }
+  if (v->kind == Kind::kConstant && (PyTuple_Check(v->object) || PyUnicode_Check(v->object))) {
+    Values items = t.drain(v);
+    std::reverse(items.begin(), items.end());
+    return t.iterator_of(t.tuple(std::move(items)));
+  }
+  if (v->kind == Kind::kDict || v->kind == Kind::kDictView) {
+    Values items = t.drain(v);
+    std::reverse(items.begin(), items.end());
+    return t.iterator_of(t.tuple(std::move(items)));
+  }
+  if (Value* f = t.special_method(v, "__reversed__")) return t.call_nested(f, {v});
+  Value* size = t.special_method(v, "__len__");
+  Value* get = t.special_method(v, "__getitem__");
+  int64_t n;
+  if (size && get && t.int_of(t.call_nested(size, {v}), &n)) {
+    Values items;
+    for (int64_t i = n - 1; i >= 0; --i) items.push_back(t.call_nested(get, {v, t.integer(i)}));
+    return t.iterator_of(t.tuple(std::move(items)));
+  }
+  t.stop("builtin", {{"function", "reversed"}, {"arg_types", t.describe(v)}});
+}
+Value* do_map(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() < 2) t.quiet("map", true);
+  Value* it = t.make(Kind::kIterator);
+  it->iterator = IteratorKind::kMap;
+  it->items = {a[0]};
+  for (size_t i = 1; i < a.size(); ++i) it->items.push_back(t.iterator_of(a[i]));
+  return it;
+}
+Value* do_filter(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() != 2) t.quiet("filter", true);
+  Value* it = t.make(Kind::kIterator);
+  it->iterator = IteratorKind::kFilter;
+  t.force(a[0]);
+  it->items = {a[0], t.iterator_of(a[1])};
+  return it;
+}
+Value* do_object(Tracer& t, PyObject*, Values&, Keywords&) { t.stop("constructor", {{"class", "object"}}); }
+Value* do_property(Tracer& t, PyObject*, Values&, Keywords&) { t.stop("constructor", {{"class", "property"}}); }
+
+}  // namespace
+
+void add_builtin_types() {
+  struct Row {
+    const char* name;
+    Builtins::Handler handler;
+  };
+  constexpr Row kRows[] = {
+      {"list", do_list}, {"tuple", do_tuple}, {"dict", do_dict}, {"set", do_set}, {"frozenset", do_frozenset},
+      {"bool", do_bool}, {"int", do_number}, {"float", do_number}, {"complex", do_number}, {"str", do_str},
+      {"bytes", do_fold}, {"range", do_fold}, {"slice", do_slice}, {"type", do_type}, {"super", do_super}, {"zip", do_zip},
+      {"enumerate", do_enumerate}, {"reversed", do_reversed}, {"map", do_map}, {"filter", do_filter},
+      {"object", do_object}, {"property", do_property},
+  };
+  for (const Row& r : kRows) Builtins::add("builtins", r.name, r.handler);
+  Builtins::add("collections", "OrderedDict", do_dict);
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Calls: inlined frames, torch operations, builtins, classes.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
+#include "core/trace/inline_rules.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+using guard::SourceKind;
+using guard::StepKind;
+
+bool Tracer::may_inline(PyCodeObject* code, std::string* why) {
+  std::string file(py::utf8(code->co_filename)), name(py::utf8(code->co_name));
+  if (is_inlined_file(file, name)) return true;
+  *why = is_torch_file(file) ? "part of torch that is called whole" : "part of the standard library";
+  return false;
+}
+
+Value* Tracer::call_nested(Value* callee, Values args, Keywords keywords) {
+  if (Value* r = call(callee, std::move(args), std::move(keywords))) return r;
+  return run_nested();
+}
+
+Value* Tracer::run_nested() {
+  size_t base = frames_.size() - 1;
+  int64_t at = outer_instruction_;
+  mutated();  // whatever ran cannot be undone: a break from here on starts over
+  ++nesting_;
+  try {
+    Value* r = run(base);
+    --nesting_;
+    return r;
+  } catch (Break& b) {
+    --nesting_;
+    forced_[at] = std::move(b.info);
+    throw Restart{};
+  } catch (...) {
+    --nesting_;
+    throw;
+  }
+}
+
+Value* Tracer::call_method(Value* self, const char* name, Values args) {
+  return call_nested(attribute(self, py::intern(name)), std::move(args));
+}
+
+Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keywords) {
+  std::vector<PyObject*> operands;
+  for (Value* v : args) {
+    PyObject* c = constant_of(v);
+    if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(v)}});
+    operands.push_back(c);
+  }
+  py::Ref names;
+  if (!keywords.empty()) {
+    names = py::check(PyTuple_New(static_cast<Py_ssize_t>(keywords.size())));
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      Py_INCREF(keywords[i].first);
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), keywords[i].first);
+      PyObject* c = constant_of(keywords[i].second);
+      if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(keywords[i].second)}});
+      operands.push_back(c);
+    }
+  }
+  return wrap(PyObject_Vectorcall(callable, operands.data(), args.size(), names.get()));
+}
+
+namespace {
+
+/// Binds arguments to the first slots; false when they don't fit.
+struct Binder {
+  Tracer& t;
+  PyCodeObject* code;
+  Values& slots;
+
+  bool bind(Value* made, PyObject* function, SourceId source, Values& args, Keywords& keywords) {
+    size_t positional = static_cast<size_t>(code->co_argcount), keyword_only = static_cast<size_t>(code->co_kwonlyargcount);
+    size_t named = positional + keyword_only;
+    bool varargs = code->co_flags & CO_VARARGS, varkw = code->co_flags & CO_VARKEYWORDS;
+    if (args.size() > positional && !varargs) return false;
+    for (size_t i = 0; i < positional && i < args.size(); ++i) slots[i] = args[i];
+    if (varargs) slots[named] = t.tuple(args.size() > positional ? Values(args.begin() + static_cast<std::ptrdiff_t>(positional), args.end()) : Values());
+    Value* extra = nullptr;
+    if (varkw) slots[named + (varargs ? 1 : 0)] = extra = t.new_dict();
+    if (extra) extra->dict = std::make_unique<DictData>();
+    for (auto& [name, v] : keywords) {
+      bool placed = false;
+      for (size_t i = static_cast<size_t>(code->co_posonlyargcount); i < named && !placed; ++i) {
+        PyObject* slot_name = PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(i));
+        if (slot_name != name && PyUnicode_Compare(slot_name, name) != 0) continue;
+        if (slots[i]) return false;
+        slots[i] = v;
+        placed = true;
+      }
+      if (placed) continue;
+      if (!extra) return false;
+      t.dict_set(extra, t.constant(name), v, false);
+    }
+    if (made) defaults_of_made(made, positional, keyword_only);
+    else if (function) defaults_of(function, source, positional, keyword_only);
+    for (size_t i = 0; i < named; ++i)
+      if (!slots[i]) return false;
+    return true;
+  }
+
+  void defaults_of(PyObject* function, SourceId source, size_t positional, size_t keyword_only) {
+    PyObject* defaults = PyFunction_GET_DEFAULTS(function);
+    size_t count = defaults ? static_cast<size_t>(PyTuple_GET_SIZE(defaults)) : 0;
+    for (size_t i = positional - std::min(count, positional); i < positional; ++i) {
+      if (slots[i]) continue;
+      Py_ssize_t at = static_cast<Py_ssize_t>(i - (positional - count));
+      slots[i] = t.live(PyTuple_GET_ITEM(defaults, at), t.child(SourceKind::kDefault, source, nullptr, at));
+    }
+    PyObject* keyword_defaults = PyFunction_GET_KW_DEFAULTS(function);
+    if (!keyword_defaults) return;
+    for (size_t i = positional; i < positional + keyword_only; ++i) {
+      if (slots[i]) continue;
+      PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(i));
+      if (PyObject* v = PyDict_GetItem(keyword_defaults, name))
+        slots[i] = t.live(v, t.child(SourceKind::kKeywordDefault, source, name));
+    }
+  }
+
+  void defaults_of_made(Value* f, size_t positional, size_t keyword_only) {
+    if (f->items[0]) {
+      Values defaults = t.drain(f->items[0]);
+      size_t count = defaults.size();
+      for (size_t i = positional - std::min(count, positional); i < positional; ++i)
+        if (!slots[i]) slots[i] = defaults[i - (positional - count)];
+    }
+    if (f->items[1])
+      for (size_t i = positional; i < positional + keyword_only; ++i)
+        if (!slots[i])
+          slots[i] = t.dict_get(f->items[1], PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(i)));
+  }
+};
+
+}  // namespace
+
+Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
+                     Values& args, Keywords& keywords) {
+  std::string why;
+  if (!may_inline(code, &why))
+    stop("skipped-module", {{"qualname", std::string(py::utf8(code->co_qualname))},
+                            {"name", std::string(py::utf8(code->co_name))},
+                            {"filename", std::string(py::utf8(code->co_filename))},
+                            {"reason", why}});
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) stop("async", {{"opname", "RETURN_GENERATOR"}});
+  if (!(code->co_flags & CO_OPTIMIZED)) stop("function-call", {{"function", std::string(py::utf8(code->co_name))}});
+  if (frames_.size() > static_cast<size_t>(options_.inline_depth))
+    stop("deep-recursion", {{"function", std::string(py::utf8(code->co_qualname))}, {"depth", std::to_string(frames_.size())}});
+  auto f = std::make_unique<SymFrame>();
+  f->code = bytecode::decode(code);
+  f->locals_.assign(static_cast<size_t>(f->code->slot_count), nullptr);
+  bool made = function->kind == Kind::kFunction;
+  SourceId source = kNoSource;
+  if (!made) {
+    source = function->source >= 0 && function->kind != Kind::kConstant ? function->source : object_source(function_object);
+    if (function->kind == Kind::kConstant) guard(StepKind::kFunctionCode, source, reinterpret_cast<PyObject*>(code));
+  }
+  Binder binder{*this, code, f->locals_};
+  if (!binder.bind(made ? function : nullptr, function_object, source, args, keywords)) quiet("argument binding", true);
+  f->function = function;
+  f->globals = globals;
+  f->builtins = builtins;
+  f->entered_at = outer_instruction_;
+  codes_.push_back(f->code);
+  mutated();
+  if (f->code->is_generator) {
+    Value* g = make(Kind::kGenerator);
+    f->generator = true;
+    g->created_at = outer_instruction_;
+    Value* keyword_values = new_dict();
+    keyword_values->dict = std::make_unique<DictData>();
+    for (auto& [name, v] : keywords) dict_set(keyword_values, constant(name), v, false);
+    g->items = {function, tuple(args), keyword_values};
+    g->frame = std::move(f);
+    return g;
+  }
+  frames_.push_back(std::move(f));
+  return nullptr;
+}
+
+Value* Tracer::generator_next(Value* g) {
+  if (g->exhausted) return nullptr;
+  mutated();
+  ++g->position;
+  frames_.push_back(std::move(g->frame));
+  yielded_ = false;
+  Value* r = run_nested();
+  if (yielded_) {
+    yielded_ = false;
+    g->frame = std::move(yielded_frame_);
+    return r;
+  }
+  g->exhausted = true;
+  g->frame = nullptr;
+  g->items.push_back(r);  // the value of a return statement
+  return nullptr;
+}
+
+Value* Tracer::super_call(Values& args) {
+  Value* s = make(Kind::kSuper);
+  if (args.size() == 2) {
+    s->items = args;
+    return s;
+  }
+  if (!args.empty()) stop("builtin", {{"function", "super"}});
+  SymFrame& f = top();
+  Value* cell = nullptr;
+  for (int i = 0; i < f.code->slot_count; ++i)
+    if (PyUnicode_CompareWithASCIIString(f.code->slot_name(i), "__class__") == 0) cell = f.locals_[static_cast<size_t>(i)];
+  Value* self = f.locals_.empty() ? nullptr : f.locals_[0];
+  if (!cell || !self) quiet("super()", true);
+  force(cell);
+  if (self->kind == Kind::kCell || (self->kind == Kind::kLive && PyCell_Check(self->object))) {
+    force(self);
+    self = self->items[0];
+  }
+  if (cell->kind != Kind::kCell || !cell->items[0] || !self) quiet("super()", true);
+  s->items = {cell->items[0], self};
+  return s;
+}
+
+Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
+  force(callee);
+  switch (callee->kind) {
+    case Kind::kMethod: {
+      args.insert(args.begin(), callee->items[1]);
+      return call(callee->items[0], std::move(args), std::move(keywords));
+    }
+    case Kind::kFunction:
+      return enter(callee, nullptr, reinterpret_cast<PyCodeObject*>(callee->object), callee->globals, callee->builtins, args, keywords);
+    case Kind::kPartial: {
+      Values all = drain(callee->items[1]);
+      all.insert(all.end(), args.begin(), args.end());
+      Keywords merged;
+      if (callee->items[2]->dict)
+        for (DictEntry& e : callee->items[2]->dict->entries) {
+          PyObject* name = need_constant(e.key, "keyword");
+          bool overridden = false;
+          for (auto& k : keywords) overridden = overridden || PyUnicode_Compare(k.first, name) == 0;
+          if (!overridden) merged.emplace_back(name, e.value);
+        }
+      merged.insert(merged.end(), keywords.begin(), keywords.end());
+      return call(callee->items[0], std::move(all), std::move(merged));
+    }
+    case Kind::kConstant: return call_constant(callee->object, args, keywords);
+    case Kind::kLive:
+    case Kind::kInstance: {
+      if (callee->function_live) {
+        PyObject* o = callee->object;
+        return enter(callee, o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
+                     reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+      }
+      PyTypeObject* t = type_of(callee);
+      if (t == partial_type() && callee->kind == Kind::kLive) {
+        auto part = [&](const char* name) {
+          py::Ref r = py::check(PyObject_GetAttrString(callee->object, name));
+          return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, callee->source, py::intern(name)));
+        };
+        Value* p = make(Kind::kPartial);
+        p->items = {part("func"), force(part("args")), force(part("keywords"))};
+        dict_load(p->items[2]);
+        return call(p, std::move(args), std::move(keywords));
+      }
+      if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty()) {
+        PyObject* target = PyWeakref_GetObject(callee->object);
+        Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
+        if (target == Py_None) force(v);
+        return v;
+      }
+      PyObject* f = lookup(t, py::intern("__call__"));
+      if (f && PyFunction_Check(f)) {
+        args.insert(args.begin(), callee);
+        return call(constant(f), std::move(args), std::move(keywords));
+      }
+      if (!f) quiet("call", true);
+      stop("callable-object", {{"class", t->tp_name}});
+    }
+    default: stop("function-call", {{"function", describe(callee)}});
+  }
+}
+
+namespace {
+
+/// Native callables whose answer on constants depends on nothing else.
+bool is_pure_native(PyObject* o) {
+  if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type) {
+    PyTypeObject* owner = PyDescr_TYPE(o);
+    return owner == &PyUnicode_Type || owner == &PyLong_Type || owner == &PyFloat_Type || owner == &PyTuple_Type ||
+           owner == &PyBytes_Type || owner == &PyBool_Type || owner == &PyRange_Type || owner == &PyComplex_Type ||
+           owner == &PySlice_Type || owner == &PyFrozenSet_Type || std::string_view(owner->tp_name) == "torch.Size" ||
+           std::string_view(owner->tp_name) == "torch.device" || std::string_view(owner->tp_name) == "torch.dtype";
+  }
+  if (!PyCFunction_Check(o)) return false;
+  PyObject* self = PyCFunction_GET_SELF(o);
+  if (self && PyModule_Check(self)) {
+    const char* module = PyModule_GetName(self);
+    if (!module) {
+      PyErr_Clear();
+      return false;
+    }
+    std::string_view name = module;
+    return name == "math" || name == "_operator" || name == "cmath";
+  }
+  return self && (guard::is_plain_constant(self) || (torch::available() && torch::is_torch_constant(self)) ||
+                  self == reinterpret_cast<PyObject*>(&PyUnicode_Type) || self == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+                  self == reinterpret_cast<PyObject*>(&PyFloat_Type) || self == reinterpret_cast<PyObject*>(&PyBytes_Type));
+}
+
+}  // namespace
+
+Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
+  // 1. names with a meaning of their own
+  const Marker& marker = find_marker(o);
+  switch (marker.kind) {
+    case MarkerKind::kNone:
+    case MarkerKind::kCompiledModule:
+    case MarkerKind::kRegionWrapper: break;
+    case MarkerKind::kGraphBreak: {
+      std::string list, words, message = "None";
+      for (Value* v : args) {
+        list += (list.empty() ? "" : ", ") + describe(v);
+        if (PyObject* c = constant_of(v)) message = py::to_string(c);
+      }
+      for (auto& [n, v] : keywords) {
+        words += (words.empty() ? "'" : ", '") + std::string(py::utf8(n)) + "': " + describe(v);
+        if (PyObject* c = constant_of(v)) message = py::to_string(c);
+      }
+      stop("graph-break", {{"args", "[" + list + "]"}, {"kwargs", "{" + words + "}"}, {"message", message}});
+    }
+    case MarkerKind::kSkipFrame: stop("skip-frame", {{"args", "[]"}, {"frame", top().code->name}});
+    case MarkerKind::kStepUnsupported: stop("step-unsupported");
+    case MarkerKind::kIsCompiling: return boolean(is_user_file(top().code->file));
+    case MarkerKind::kDisable:
+      stop("compiler-disable", {{"function", marker.function ? py::repr(marker.function.get()) : name_of(o)}, {"reason", marker.reason}});
+    case MarkerKind::kAllowInGraph:
+    case MarkerKind::kNonstrictTrace: {
+      torch::CallableInfo info;
+      info.kind = torch::CallableKind::kOp;
+      info.name = name_of(o);
+      info.may_fail = true;
+      return torch_call(o, info, args, keywords);
+    }
+    case MarkerKind::kAssumeConstant: return fold(o, args, keywords);
+    case MarkerKind::kRegion: break;
+    case MarkerKind::kRegionEnter:
+    case MarkerKind::kRegionExit: return none();
+    case MarkerKind::kExport:
+    case MarkerKind::kCompile: stop("function-call", {{"function", name_of(o)}});
+  }
+  CompiledView compiled;
+  if (compiled_view(o, &compiled)) {
+    PyObject* f = compiled.function;
+    Value* r = enter(constant(f), f, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f)), PyFunction_GET_GLOBALS(f),
+                     reinterpret_cast<PyFunctionObject*>(f)->func_builtins, args, keywords);
+    if (!r) top().compile_root = {true, compiled.fullgraph};
+    return r;
+  }
+  // 2. builtins with a symbolic form
+  if (Value* r = Builtins::try_call(*this, o, args, keywords)) return r == Builtins::pushed() ? nullptr : r;
+  // 3. torch
+  if (torch::available()) {
+    const torch::CallableInfo& info = torch::callable_info(o);
+    switch (info.kind) {
+      case torch::CallableKind::kUnknown: break;
+      case torch::CallableKind::kOp:
+      case torch::CallableKind::kFactory: {
+        bool tensor = info.kind == torch::CallableKind::kFactory;
+        for (Value* v : args) tensor = tensor || holds_tensor(v);
+        for (auto& [n, v] : keywords) tensor = tensor || holds_tensor(v);
+        if (!tensor && is_pure_native(o)) return fold(o, args, keywords);
+        return torch_call(o, info, args, keywords);
+      }
+      case torch::CallableKind::kFoldFalse: {
+        for (Value* v : args) {
+          force(v);
+          if (v->kind == Kind::kLive && torch::is_tensor(v->object)) stop("tensor-subclass", {{"name", Py_TYPE(v->object)->tp_name}});
+          if (v->kind == Kind::kTuple || v->kind == Kind::kList)
+            for (Value* i : drain(v))
+              if (force(i)->kind == Kind::kLive && torch::is_tensor(i->object))
+                stop("tensor-subclass", {{"name", Py_TYPE(i->object)->tp_name}});
+        }
+        return boolean(false);
+      }
+      case torch::CallableKind::kFold: {
+        bool tensor = false;
+        for (Value* v : args) tensor = tensor || holds_tensor(v);
+        if (tensor) return torch_call(o, info, args, keywords);
+        return fold(o, args, keywords);
+      }
+      case torch::CallableKind::kAmbientQuery: return fold(o, args, keywords);
+      case torch::CallableKind::kAmbientSet: {
+        graph::Node node;
+        for (Value* v : args) {
+          need_constant(v, "ambient setting");
+          node.args.push_back(argument(v));
+        }
+        for (auto& [n, v] : keywords) {
+          need_constant(v, "ambient setting");
+          node.kwargs.emplace_back(std::string(py::utf8(n)), argument(v));
+        }
+        node.callable = keep_borrowed(o);
+        node.name = info.name;
+        node.ambient = true;
+        node.origin = origin();
+        mutated();
+        Value* r = fold(o, args, keywords);  // for real, undone when the trace is over
+        graph_->nodes.push_back(std::move(node));
+        return r;
+      }
+      case torch::CallableKind::kReadsValue:
+      case torch::CallableKind::kBreak: {
+        std::string list;
+        for (size_t i = 1; i < args.size(); ++i) list += (i > 1 ? ", " : "") + describe(args[i]);
+        std::string method = name_of(o);
+        method = method.substr(method.rfind('.') + 1);
+        stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"name", method}, {"args", "(" + list + ")"},
+                           {"qualname", info.name}, {"op", info.name}, {"function", info.name}});
+      }
+      case torch::CallableKind::kMarker: return fold(o, args, keywords);
+    }
+  }
+  // 4. Python code
+  if (PyFunction_Check(o))
+    return enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
+                 reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+  if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) {
+    if (!args.empty()) {
+      force(args[0]);
+      if (args[0]->kind != Kind::kConstant || PyType_Check(args[0]->object)) {
+        std::string name(py::utf8(PyDescr_NAME(o)));
+        if (Value* r = container_method(args[0], name.c_str(), args, keywords)) return r;
+        stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
+      }
+    }
+  }
+  if (PyMethod_Check(o)) return call(method(constant(PyMethod_GET_FUNCTION(o)), live(PyMethod_GET_SELF(o), object_source(PyMethod_GET_SELF(o)))), args, keywords);
+  if (PyType_Check(o)) return instantiate(reinterpret_cast<PyTypeObject*>(o), args, keywords);
+  if (is_pure_native(o)) {
+    for (Value* v : args)
+      if (!is_constant(v) && torch::available() && holds_tensor(v)) stop("builtin", {{"function", name_of(o)}, {"arg_types", describe(v)}});
+    return fold(o, args, keywords);
+  }
+  if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper") {
+    bool constants = true;
+    for (Value* v : args) constants = constants && is_constant(v);
+    py::Ref inner = py::check(PyObject_GetAttrString(o, "__wrapped__"));
+    if (constants && keywords.empty() && PyFunction_Check(inner.get())) {
+      auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
+      if (!is_user_file(std::string(py::utf8(code->co_filename)))) return fold(o, args, keywords);
+    }
+  }
+  std::string module;
+  if (PyCFunction_Check(o)) {
+    py::Ref m = py::Ref::steal(PyObject_GetAttrString(o, "__module__"));
+    if (m && PyUnicode_Check(m.get())) module = py::to_string(m.get());
+    PyErr_Clear();
+    return Builtins::refuse(*this, o, module, args, keywords);
+  }
+  if (Py_TYPE(o)->tp_call) {
+    // An object known by identity: its class decides.
+    PyObject* f = lookup(Py_TYPE(o), py::intern("__call__"));
+    if (f && PyFunction_Check(f)) {
+      args.insert(args.begin(), constant(o));
+      return call(constant(f), args, keywords);
+    }
+  }
+  if (!PyCallable_Check(o)) quiet("call", true);
+  stop("callable-object", {{"class", Py_TYPE(o)->tp_name}});
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Dicts: a live dict is read key by key under guards, with an overlay of what the trace changed.
+#include "core/guard/equality.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+using guard::SourceKind;
+using guard::StepKind;
+
+namespace {
+
+constexpr size_t kIndexFrom = 12;  // entries
+
+/// Keys whose hash and equality run no user code.
+bool is_safe_key(PyObject* o) {
+  if (guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o))
+    return true;
+  hashfunc h = Py_TYPE(o)->tp_hash;
+  return h == PyBaseObject_Type.tp_hash || h == PyMethodDescr_Type.tp_hash || !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
+}  // namespace
+
+Value** Tracer::dict_find(Value* d, Value* key) {
+  DictData& data = *d->dict;
+  PyObject* k = constant_of(key);
+  if (k && !is_safe_key(k)) {
+    // Enum members hash by name through Python code that has no effects.
+    if (!PyType_IsSubtype(Py_TYPE(Py_TYPE(k)), &PyType_Type)) stop("unhashable-key", {{"type", Py_TYPE(k)->tp_name}});
+  }
+  if (!k) {
+    if (key->kind == Kind::kTuple || key->kind == Kind::kList || key->kind == Kind::kDict || key->kind == Kind::kSet ||
+        key->kind == Kind::kTensor || key->kind == Kind::kInstance) {
+      bool identity = key->kind == Kind::kTensor ||
+                      (key->kind == Kind::kInstance &&
+                       reinterpret_cast<PyTypeObject*>(key->object)->tp_hash == PyBaseObject_Type.tp_hash);
+      if (!identity) stop("unhashable-key", {{"type", type_of(key)->tp_name}});
+    } else if (key->kind == Kind::kLive && Py_TYPE(key->object)->tp_hash != PyBaseObject_Type.tp_hash) {
+      stop("unhashable-key", {{"type", Py_TYPE(key->object)->tp_name}});
+    }
+    for (DictEntry& e : data.entries)
+      if (e.key == key) return &e.value;
+    if (d->source >= 0 && !d->loaded) {
+      if (PyDict_GET_SIZE(d->object) == 0) {
+        guard(StepKind::kDictLength, d->source, nullptr, 0);
+        return nullptr;
+      }
+      dict_load(d);
+      return dict_find(d, key);
+    }
+    return nullptr;
+  }
+  Py_hash_t hash = PyObject_Hash(k);
+  if (hash == -1) quiet("hash", true);
+  auto equal_keys = [&](Value* other) {
+    if (other->kind != Kind::kConstant) return false;
+    if (other->object == k) return true;
+    int r = PyObject_RichCompareBool(other->object, k, Py_EQ);
+    if (r < 0) PyErr_Clear();
+    return r == 1;
+  };
+  if (data.entries.size() < kIndexFrom) {
+    for (DictEntry& e : data.entries)
+      if (equal_keys(e.key)) return &e.value;
+  } else {
+    if (data.index.empty())
+      for (size_t i = 0; i < data.entries.size(); ++i)
+        if (data.entries[i].key->kind == Kind::kConstant)
+          data.index.emplace(PyObject_Hash(data.entries[i].key->object), static_cast<int>(i));
+    auto [from, to] = data.index.equal_range(hash);
+    for (auto it = from; it != to; ++it)
+      if (equal_keys(data.entries[static_cast<size_t>(it->second)].key)) return &data.entries[static_cast<size_t>(it->second)].value;
+  }
+  if (d->source < 0 || d->loaded) return nullptr;
+  PyObject* o = PyDict_GetItemWithError(d->object, k);
+  if (PyErr_Occurred()) quiet("dict lookup", true);
+  Value* v = nullptr;
+  if (o) v = live(o, child(SourceKind::kDictItem, d->source, k));
+  else guard(StepKind::kDictAbsent, d->source, k);
+  if (!data.index.empty()) data.index.emplace(hash, static_cast<int>(data.entries.size()));
+  data.entries.push_back({key->kind == Kind::kConstant ? key : constant(k), v});
+  return &data.entries.back().value;
+}
+
+Value* Tracer::dict_get(Value* d, Value* key) {
+  Value** place = dict_find(d, key);
+  return place ? *place : nullptr;
+}
+
+void Tracer::dict_load(Value* d) {
+  if (d->source < 0 || d->loaded) return;
+  std::vector<DictEntry> old = std::move(d->dict->entries);
+  d->dict->entries.clear();
+  d->dict->index.clear();
+  py::Ref keys = PyDict_CheckExact(d->object) ? py::check(PyDict_Keys(d->object)) : py::check(PySequence_List(d->object));
+  py::Ref expected = py::check(PyList_AsTuple(keys.get()));
+  guard(StepKind::kDictKeys, d->source, expected.get());
+  d->loaded = true;
+  std::vector<bool> used(old.size(), false);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected.get()); ++i) {
+    PyObject* k = PyTuple_GET_ITEM(expected.get(), i);
+    Value* key = nullptr;
+    Value* value = nullptr;
+    bool known = false;
+    for (size_t j = 0; j < old.size() && !known; ++j) {
+      if (used[j] || old[j].key->kind != Kind::kConstant) continue;
+      if (old[j].key->object != k && !guard::same_constant(old[j].key->object, k)) continue;
+      known = used[j] = true;
+      value = old[j].value;
+      key = old[j].key;
+    }
+    if (!known) {
+      PyObject* o = PyDict_GetItemWithError(d->object, k);
+      if (!o) throw py::PythonError{};
+      if (guard::is_plain_constant(k) || !PyObject_TypeCheck(k, &PyBaseObject_Type)) key = constant(k);
+      else key = guard::same_constant(k, k) && is_safe_key(k) ? constant(k) : constant(k);
+      value = live(o, child(SourceKind::kDictItem, d->source, k));
+    }
+    if (value) d->dict->entries.push_back({key, value});
+  }
+  // What the trace has added comes after what was there; a key deleted and set again moved to the end too.
+  for (size_t j = 0; j < old.size(); ++j)
+    if (!used[j] && old[j].value) d->dict->entries.push_back(old[j]);
+}
+
+void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
+  if (!d->dict) d->dict = std::make_unique<DictData>();
+  Value** place = dict_find(d, key);
+  mutated();
+  if (d->source >= 0 && log) {
+    Effect e{Effect::kDictSet, d, key, value, nullptr};
+    effects_.push_back(e);
+    d->dirty = true;
+  }
+  if (place && (*place || !d->loaded)) {
+    bool was_absent = *place == nullptr;
+    *place = value;
+    if (was_absent && d->source >= 0) {
+      // A new key goes to the end of what is known.
+      auto& entries = d->dict->entries;
+      for (size_t i = 0; i < entries.size(); ++i)
+        if (&entries[i].value == place) {
+          DictEntry moved = entries[i];
+          entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+          entries.push_back(moved);
+          d->dict->index.clear();
+          break;
+        }
+    }
+    return;
+  }
+  PyObject* k = constant_of(key);
+  if (k && !d->dict->index.empty()) d->dict->index.emplace(PyObject_Hash(k), static_cast<int>(d->dict->entries.size()));
+  d->dict->entries.push_back({k && key->kind != Kind::kConstant ? constant(k) : key, value});
+}
+
+void Tracer::dict_delete(Value* d, Value* key) {
+  Value** place = dict_find(d, key);
+  if (!place || !*place) quiet("KeyError", true);
+  mutated();
+  if (d->source >= 0) {
+    effects_.push_back({Effect::kDictDelete, d, key, nullptr, nullptr});
+    d->dirty = true;
+  }
+  auto& entries = d->dict->entries;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (&entries[i].value == place) {
+      if (d->source >= 0 && !d->loaded) {
+        entries[i].value = nullptr;
+      } else {
+        entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+        d->dict->index.clear();
+      }
+      return;
+    }
+}
+
+Py_ssize_t Tracer::dict_size(Value* d) {
+  if (!d->dict) return 0;
+  if (d->source >= 0 && !d->loaded && !d->dirty) {
+    guard(StepKind::kDictLength, d->source, nullptr, PyDict_GET_SIZE(d->object));
+    return PyDict_GET_SIZE(d->object);
+  }
+  dict_load(d);
+  return static_cast<Py_ssize_t>(d->dict->entries.size());
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+
+#include "core/python/ref.h"
+#include "core/trace/value.h"
+
+namespace breakline::trace {
+
+/// True for files that are neither of the standard library, nor of torch, nor of this package.
+bool is_user_file(const std::string& file);
+/// True for files whose functions are traced: user code and listed parts of torch and the standard library.
+bool is_inlined_file(const std::string& file, const std::string& function);
+/// True for a torch file (not user code).
+bool is_torch_file(const std::string& file);
+/// isinstance(object, torch.nn.Module); false without torch.
+bool is_module(PyObject* object);
+bool is_module_class(PyTypeObject* type);
+/// Line of the with statement whose exit function lies at `depth` of the frame's stack; 0 when unknown.
+int with_line(const SymFrame& frame, int depth);
+
+}  // namespace breakline::trace

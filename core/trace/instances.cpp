@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Objects made in a trace.
+#include "core/torch/tensor.h"
+#include "core/trace/inline_rules.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+namespace {
+
+bool is_plain_metaclass(PyTypeObject* meta) {
+  if (meta == &PyType_Type) return true;
+  // A metaclass that leaves calling to type (ABCMeta and the like).
+  PyObject* call = py::type_lookup(meta, py::intern("__call__"));
+  return call == py::type_lookup(&PyType_Type, py::intern("__call__"));
+}
+
+}  // namespace
+
+Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords) {
+  std::string name = type->tp_name;
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) quiet("exception object");
+  if (type == partial_type()) {
+    if (args.empty()) quiet("functools.partial", true);
+    Value* p = make(Kind::kPartial);
+    Value* map = new_dict();
+    for (auto& [n, v] : keywords) dict_set(map, constant(n), v, false);
+    p->items = {args[0], tuple(Values(args.begin() + 1, args.end())), map};
+    return p;
+  }
+  if (type == ordered_dict_type() && args.empty() && keywords.empty()) {
+    Value* d = new_dict();
+    d->type = type;
+    return d;
+  }
+  if (type == default_dict_type()) stop("constructor", {{"class", name}});
+  if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {
+    PyObject* fields = py::type_lookup(type, py::intern("_fields"));
+    PyObject* make_new = py::type_lookup(type, py::intern("__new__"));
+    if (fields && PyTuple_Check(fields) && make_new) {
+      // A named tuple: its __new__ binds names to positions.
+      size_t n = static_cast<size_t>(PyTuple_GET_SIZE(fields));
+      lookup(type, py::intern("_fields"));
+      Value* v = make(Kind::kTuple);
+      v->type = type;
+      v->items.assign(n, nullptr);
+      if (args.size() > n) quiet("argument binding", true);
+      PyObject* own_new = PyObject_TypeCheck(make_new, &PyStaticMethod_Type) ? nullptr : make_new;
+      (void)own_new;
+      py::Ref defaults = py::Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
+      PyErr_Clear();
+      for (size_t i = 0; i < args.size(); ++i) v->items[i] = args[i];
+      for (auto& [key, x] : keywords) {
+        int at = -1;
+        for (size_t i = 0; i < n; ++i)
+          if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), key) == 0) at = static_cast<int>(i);
+        if (at < 0 || v->items[static_cast<size_t>(at)]) quiet("argument binding", true);
+        v->items[static_cast<size_t>(at)] = x;
+      }
+      for (size_t i = 0; i < n; ++i) {
+        if (v->items[i]) continue;
+        PyObject* d = defaults && PyDict_Check(defaults.get())
+                          ? PyDict_GetItem(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i))) : nullptr;
+        if (!d) quiet("argument binding", true);
+        v->items[i] = live(d, object_source(d));
+      }
+      return v;
+    }
+    stop("constructor", {{"class", name}});
+  }
+  PyTypeObject* meta = Py_TYPE(type);
+  if (!is_plain_metaclass(meta)) {
+    PyObject* f = py::type_lookup(meta, py::intern("__call__"));
+    if (f && PyFunction_Check(f)) {
+      // Enum look-up by value and the like: a class with an own way of being called.
+      if (py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f))->co_filename).ends_with("/enum.py")) {
+        Values all = args;
+        return fold(reinterpret_cast<PyObject*>(type), all, keywords);
+      }
+      Values all = args;
+      all.insert(all.begin(), constant(reinterpret_cast<PyObject*>(type)));
+      return call(constant(f), std::move(all), keywords);
+    }
+    stop("metaclass", {{"class", name}, {"metaclass", meta->tp_name}});
+  }
+  lookup(type, py::intern("__new__"));
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    if (torch::available() && (name == "torch.Size" || name == "torch.device")) return fold(reinterpret_cast<PyObject*>(type), args, keywords);
+    stop("constructor", {{"class", name}});
+  }
+  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) quiet("abstract class", true);
+  if (type->tp_new != PyBaseObject_Type.tp_new) stop("constructor", {{"class", name}});
+  if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});
+  if (is_module_class(type)) stop("constructor", {{"class", name}});
+  PyObject* init = lookup(type, py::intern("__init__"));
+  Value* o = make(Kind::kInstance);
+  o->object = keep_borrowed(reinterpret_cast<PyObject*>(type));
+  o->attributes = new_dict();
+  if (init == py::type_lookup(&PyBaseObject_Type, py::intern("__init__"))) {
+    if (!args.empty() || !keywords.empty()) quiet("argument binding", true);
+    return o;
+  }
+  if (!init || !PyFunction_Check(init)) stop("constructor", {{"class", name}});
+  args.insert(args.begin(), o);
+  Value* r = call(constant(init), args, keywords);
+  if (r) return o;  // a generator as __init__ is nobody's business
+  top().on_return = ReturnMode::kDiscard;
+  top().constructed = o;
+  return nullptr;
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The symbolic machine's loop: fetch an instruction, run its handler, undo or restart when it can't be traced.
+#include "core/trace/opcodes.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+using bytecode::Instr;
+using bytecode::Op;
+
+Value* Tracer::run(size_t base) {
+  const auto& table = opcode_table();
+  for (;;) {
+    SymFrame& f = top();
+    const Instr& in = f.code->instrs[static_cast<size_t>(f.pc)];
+    f.current = f.pc;
+    ++instruction_count_;
+    int64_t mutations_before = mutations_;
+    int64_t count_before = instruction_count_;
+    if (nesting_ == 0) outer_instruction_ = instruction_count_;
+    try {
+      if (nesting_ == 0) {
+        if (!forced_.empty()) {
+          auto it = forced_.find(instruction_count_);
+          if (it != forced_.end()) throw Break{it->second};
+        }
+        if (options_.force_break_every > 0) maybe_force_break(in);
+        if (instruction_count_ > options_.instruction_limit && in.op == Op::kJump) {
+          Break b;
+          b.info.reason = "trace-limit";
+          b.info.quiet = true;
+          throw b;
+        }
+      }
+      if (in.op == Op::kReturnValue) {
+        Value* r = f.stack.back();
+        if (nesting_ == 0 && frames_.size() == 1) return r;
+        bool below = f.on_return == ReturnMode::kDiscard;
+        if (below && constant_of(r) != Py_None) quiet("__init__() should return None", true);
+        // Without `constructed` the frame was entered before this segment: the caller's stack holds the object already.
+        Value* result = below && f.constructed ? f.constructed : r;
+        std::unique_ptr<SymFrame> done = std::move(frames_.back());
+        frames_.pop_back();
+        if (frames_.size() == base) return result;
+        if (!below) push(result);
+        continue;
+      }
+      if (in.op == Op::kYieldValue) {
+        if (!f.generator || frames_.size() - 1 != base) stop("opcode", {{"opname", "YIELD_VALUE"}});
+        Value* r = pop();
+        push(none());  // what send() delivers
+        ++f.pc;
+        yielded_frame_ = std::move(frames_.back());
+        frames_.pop_back();
+        yielded_ = true;
+        return r;
+      }
+      ++f.pc;
+      table[static_cast<size_t>(in.op)](*this, f, in);
+    } catch (Break& b) {
+      if (nesting_ > 0) throw;
+      if (mutations_ != mutations_before) {
+        // Half done: trace again and stop before this instruction.
+        forced_[count_before] = std::move(b.info);
+        throw Restart{};
+      }
+      top().pc = top().current;
+      throw;
+    } catch (py::PythonError&) {
+      // A failure of our own making or a look-up that raised: executed concretely it shows what plain Python does.
+      if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw;
+      PyErr_Clear();
+      Break b;
+      b.info.reason = "not-constant";
+      b.info.quiet = true;
+      b.info.raises = true;
+      if (nesting_ > 0) throw b;
+      if (mutations_ != mutations_before) {
+        forced_[count_before] = std::move(b.info);
+        throw Restart{};
+      }
+      top().pc = top().current;
+      throw b;
+    }
+  }
+}
+
+void Tracer::maybe_force_break(const Instr& in) {
+  if (instruction_count_ == 1) return;  // something must be traced, or nothing ever ends
+  uint64_t h = (static_cast<uint64_t>(instruction_count_) + options_.force_break_seed) * 0x9E3779B97F4A7C15ull;
+  if ((h >> 33) % static_cast<uint64_t>(options_.force_break_every) != 0) return;
+  (void)in;
+  Break b;
+  b.info.reason = "forced";
+  b.info.quiet = true;
+  capture_place(b.info);
+  throw b;
+}
+
+void Tracer::count_loop_round(SymFrame& f, int target) {
+  auto& [rounds, nodes] = loop_rounds_[{f.code, target}];
+  if (graph_->nodes.size() != nodes) {
+    nodes = graph_->nodes.size();
+    rounds = 0;
+    return;
+  }
+  if (++rounds <= options_.idle_rounds || nesting_ > 0) return;
+  Break b;
+  b.info.reason = "trace-limit";
+  b.info.quiet = b.info.limit = true;
+  capture_place(b.info);
+  throw b;
+}
+
+}  // namespace breakline::trace

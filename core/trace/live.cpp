@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Existing objects: nothing is guarded until it is looked at, and then only what was looked at.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+using guard::is_plain_constant;
+using guard::SourceKind;
+using guard::StepKind;
+
+namespace {
+
+/// Objects whose identity may be baked in: code does not usually make new ones per call.
+bool is_identity_constant(PyObject* o) {
+  if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
+  if (!PyTuple_Check(o) && torch::available() && torch::is_torch_constant(o)) return true;
+  PyTypeObject* t = Py_TYPE(o);
+  if (t == &PyMethodDescr_Type || t == &PyWrapperDescr_Type || t == &PyClassMethodDescr_Type || t == &PyGetSetDescr_Type ||
+      t == &PyMemberDescr_Type || t == &PyProperty_Type || t == &PyStaticMethod_Type || t == &PyClassMethod_Type ||
+      t == &PyCode_Type)
+    return true;
+  CompiledView view;
+  return compiled_view(o, &view);
+}
+
+bool is_torch_device(PyObject* o) { return torch::available() && torch::is_device(o); }
+
+bool is_enum_member(PyObject* o) {
+  static PyObject* enum_class = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("enum"));
+    return m ? PyObject_GetAttrString(m.get(), "Enum") : nullptr;
+  }();
+  return enum_class && PyType_IsSubtype(Py_TYPE(o), reinterpret_cast<PyTypeObject*>(enum_class));
+}
+
+PyTypeObject* collections_type(const char* name) {
+  py::Ref m = py::Ref::steal(PyImport_ImportModule("collections"));
+  return m ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(m.get(), name)) : nullptr;
+}
+
+/// Builtin function-like torch objects (ops) keep identity too.
+bool is_made_per_call(PyObject* function) {
+  auto* f = reinterpret_cast<PyFunctionObject*>(function);
+  return f->func_closure || py::utf8(f->func_qualname).find("<locals>") != std::string_view::npos ||
+         py::utf8(f->func_qualname).find("<lambda>") != std::string_view::npos;
+}
+
+}  // namespace
+
+PyTypeObject* ordered_dict_type() {
+  static PyTypeObject* t = collections_type("OrderedDict");
+  return t;
+}
+PyTypeObject* default_dict_type() {
+  static PyTypeObject* t = collections_type("defaultdict");
+  return t;
+}
+
+Value* Tracer::live(PyObject* object, SourceId source) {
+  auto found = by_source_.find(source);
+  if (found != by_source_.end()) return found->second;
+  // Constants are shared freely; everything with an identity is one value however it is reached.
+  bool identity = !is_plain_constant(object) && !is_identity_constant(object) && !PyFunction_Check(object);
+  if (identity) {
+    auto it = by_object_.find(object);
+    if (it != by_object_.end()) {
+      Value* v = it->second;
+      if (v->source >= 0 && v->source != source) guard(StepKind::kSame, source, nullptr, v->source);
+      by_source_[source] = v;
+      return v;
+    }
+  }
+  Value* v = make(Kind::kLive);
+  v->object = object;
+  v->source = source;
+  keep_borrowed(object);
+  by_source_[source] = v;
+  if (identity) by_object_[object] = v;
+  return v;
+}
+
+Value* Tracer::force(Value* v) {
+  if (v->kind != Kind::kLive || v->loaded) return v;
+  PyObject* o = v->object;
+  auto becomes_constant = [&](StepKind how) {
+    guard(how, v->source, o);
+    v->kind = Kind::kConstant;
+    keep_borrowed(o);
+    return v;
+  };
+  if (v->dynamic) return v;
+  if (is_plain_constant(o)) {
+    if (make_dynamic(v)) return v;
+    if (o == Py_None || PyBool_Check(o)) return becomes_constant(StepKind::kIdentity);
+    return becomes_constant(StepKind::kEqual);
+  }
+  if (is_identity_constant(o)) return becomes_constant(is_torch_device(o) ? StepKind::kEqual : StepKind::kIdentity);
+  if (PyFunction_Check(o)) {
+    if (v->source >= 0 && sources_[v->source].kind != SourceKind::kObject && is_made_per_call(o) &&
+        find_marker(o).kind == MarkerKind::kNone) {
+      guard_type(v);
+      guard(StepKind::kFunctionCode, v->source, PyFunction_GET_CODE(o));
+      v->function_live = true;
+      v->loaded = true;
+      return v;
+    }
+    return becomes_constant(StepKind::kIdentity);
+  }
+  if (is_enum_member(o)) return becomes_constant(StepKind::kIdentity);
+  if (torch::available() && torch::is_tensor(o)) {
+    if (torch::is_plain_tensor(o)) {
+      realize_tensor(v);
+      return v;
+    }
+    guard_type(v);
+    v->loaded = true;
+    return v;
+  }
+  guard_type(v);
+  v->loaded = true;
+  if (PyList_CheckExact(o)) {
+    v->kind = Kind::kList;
+    v->loaded = false;
+    return v;
+  }
+  if (PyDict_CheckExact(o) || Py_TYPE(o) == ordered_dict_type() || Py_TYPE(o) == default_dict_type()) {
+    v->kind = Kind::kDict;
+    v->type = PyDict_CheckExact(o) ? nullptr : Py_TYPE(o);
+    v->dict = std::make_unique<DictData>();
+    v->loaded = false;
+    return v;
+  }
+  if (PyTuple_Check(o)) {
+    bool exact = PyTuple_CheckExact(o);
+    if (exact || Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter) {
+      guard(StepKind::kLength, v->source, nullptr, PyTuple_GET_SIZE(o));
+      v->kind = Kind::kTuple;
+      v->type = exact ? nullptr : Py_TYPE(o);
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+        v->items.push_back(live(PyTuple_GET_ITEM(o, i), child(SourceKind::kItem, v->source, nullptr, i)));
+    }
+    return v;
+  }
+  if (PyMethod_Check(o)) {
+    v->kind = Kind::kMethod;
+    v->items = {live(PyMethod_GET_FUNCTION(o), child(SourceKind::kMethodFunction, v->source)),
+                live(PyMethod_GET_SELF(o), child(SourceKind::kMethodSelf, v->source))};
+    force(v->items[0]);
+    return v;
+  }
+  if (PyCell_Check(o)) {
+    v->kind = Kind::kCell;
+    PyObject* content = PyCell_GET(o);
+    if (content) v->items = {live(content, child(SourceKind::kCell, v->source))};
+    else {
+      v->items = {nullptr};
+      guard(StepKind::kEmptyCell, v->source);
+    }
+    return v;
+  }
+  if (PyAnySet_CheckExact(o)) {
+    PyObject* item;
+    Py_hash_t hash;
+    Py_ssize_t pos = 0;
+    bool plain = true;
+    while (_PySet_NextEntry(o, &pos, &item, &hash))
+      plain = plain && (is_plain_constant(item) || is_identity_constant(item));
+    if (plain) {
+      py::Ref items = py::check(PySequence_Tuple(o));
+      guard(StepKind::kSetItems, v->source, items.get());
+      v->kind = Kind::kSet;
+      v->type = Py_TYPE(o);
+      // Iteration order of a copy may differ, so the shadow is used for iteration only while unchanged.
+      v->items.clear();
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+        v->items.push_back(constant(PyTuple_GET_ITEM(items.get(), i)));
+      PyObject* shadow = PySet_New(o);
+      keep(py::check(shadow).release());
+      v->shadow = shadow;
+    }
+    return v;
+  }
+  return v;
+}
+
+PyObject* Tracer::constant_of(Value* v) {
+  if (!v) return nullptr;
+  force(v);
+  switch (v->kind) {
+    case Kind::kConstant: return v->object;
+    case Kind::kLive:
+      if (v->dynamic) {
+        guard(StepKind::kEqual, v->source, v->object);
+        v->kind = Kind::kConstant;
+        return v->object;
+      }
+      return nullptr;
+    case Kind::kTuple: {
+      if (v->type && std::string_view(v->type->tp_name) != "torch.Size") return nullptr;
+      py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+      for (size_t i = 0; i < v->items.size(); ++i) {
+        PyObject* item = constant_of(v->items[i]);
+        if (!item) return nullptr;
+        Py_INCREF(item);
+        PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), item);
+      }
+      if (v->type) {  // torch.Size
+        PyObject* r = PyObject_CallOneArg(reinterpret_cast<PyObject*>(v->type), t.get());
+        if (!r) {
+          PyErr_Clear();
+          return nullptr;
+        }
+        return keep(r);
+      }
+      return keep(t.release());
+    }
+    case Kind::kSlice: {
+      PyObject* part[3];
+      for (int i = 0; i < 3; ++i)
+        if (!(part[i] = constant_of(v->items[static_cast<size_t>(i)]))) return nullptr;
+      return keep(py::check(PySlice_New(part[0], part[1], part[2])).release());
+    }
+    default: return nullptr;
+  }
+}
+
+PyObject* Tracer::need_constant(Value* v, const char* what) {
+  PyObject* c = constant_of(v);
+  if (!c) stop("not-constant", {{"value", std::string(what) + ": " + describe(v)}});
+  return c;
+}
+
+bool Tracer::int_of(Value* v, int64_t* out) {
+  PyObject* c = constant_of(v);
+  if (!c || !PyLong_Check(c)) return false;
+  *out = PyLong_AsLongLong(c);
+  if (*out == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+const char* Tracer::text_of(Value* v) {
+  PyObject* c = constant_of(v);
+  if (!c || !PyUnicode_Check(c)) return nullptr;
+  const char* t = PyUnicode_AsUTF8(c);
+  if (!t) PyErr_Clear();
+  return t;
+}
+
+PyTypeObject* Tracer::type_of(Value* v) {
+  force(v);
+  switch (v->kind) {
+    case Kind::kConstant: return Py_TYPE(v->object);
+    case Kind::kLive: guard_type(v); return Py_TYPE(v->object);
+    case Kind::kTensor: return v->type;
+    case Kind::kTuple: return v->type ? v->type : &PyTuple_Type;
+    case Kind::kList: return &PyList_Type;
+    case Kind::kDict: return v->type ? v->type : &PyDict_Type;
+    case Kind::kSet: return v->type;
+    case Kind::kSlice: return &PySlice_Type;
+    case Kind::kFunction: return &PyFunction_Type;
+    case Kind::kMethod: return &PyMethod_Type;
+    case Kind::kInstance: return reinterpret_cast<PyTypeObject*>(v->object);
+    case Kind::kSuper: return &PySuper_Type;
+    case Kind::kGenerator: return &PyGen_Type;
+    case Kind::kDictView: return v->number == 0 ? &PyDictKeys_Type : v->number == 1 ? &PyDictValues_Type : &PyDictItems_Type;
+    default: stop("builtin", {{"function", "type"}});
+  }
+}
+
+Value* Tracer::wrap(PyObject* fresh) {
+  if (!fresh) return constant_new(nullptr);
+  keep(fresh);
+  if (is_plain_constant(fresh) || is_identity_constant(fresh) || is_enum_member(fresh)) return constant(fresh);
+  if (PyFunction_Check(fresh)) return constant(fresh);
+  if (PyTuple_Check(fresh) && torch::available() && torch::is_torch_constant(fresh)) return constant(fresh);
+  if (PyTuple_Check(fresh)) {
+    Value* v = make(Kind::kTuple);
+    if (!PyTuple_CheckExact(fresh)) v->type = Py_TYPE(fresh);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fresh); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(fresh, i);
+      Py_INCREF(item);
+      v->items.push_back(wrap(item));
+    }
+    return v;
+  }
+  if (PyList_CheckExact(fresh)) {
+    Value* v = list({});
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fresh); ++i) {
+      PyObject* item = PyList_GET_ITEM(fresh, i);
+      Py_INCREF(item);
+      v->items.push_back(wrap(item));
+    }
+    return v;
+  }
+  if (PyDict_CheckExact(fresh)) {
+    Value* v = new_dict();
+    PyObject *k, *x;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(fresh, &pos, &k, &x)) {
+      Py_INCREF(k);
+      Py_INCREF(x);
+      Value* key = wrap(k);
+      dict_set(v, key, wrap(x), false);
+    }
+    return v;
+  }
+  stop("builtin", {{"function", std::string("result of type ") + Py_TYPE(fresh)->tp_name}});
+}
+
+bool Tracer::make_dynamic(Value* v) {
+  if (hints_.dynamic.empty() || v->source < 0) return false;
+  if (!PyLong_CheckExact(v->object) && !PyFloat_CheckExact(v->object)) return false;
+  if (sources_[v->source].kind == SourceKind::kObject) return false;
+  if (!hints_.dynamic.count(source_path(v->source))) return false;
+  guard_type(v);
+  v->dynamic = true;
+  return true;
+}
+
+std::string Tracer::source_path(SourceId id) const { return guard::source_path([this](SourceId i) -> const guard::Source& { return sources_[i]; }, id); }
+
+}  // namespace breakline::trace

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Methods of lists, dicts, sets and tuples, by name.
+#include <algorithm>
+
+#include "core/guard/equality.h"
+#include "core/trace/builtins.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords) {
+  std::string n = name;
+  switch (self->kind) {
+    case Kind::kList: return list_method(self, n, args, keywords);
+    case Kind::kDict: return dict_method(self, n, args, keywords);
+    case Kind::kSet: return set_method(self, n, args, keywords);
+    case Kind::kTuple: return tuple_method(self, n, args, keywords);
+    case Kind::kTensor:
+      if (n == "__hash__") stop("builtin", {{"function", "hash"}, {"arg_types", "TensorVariable()"}});
+      return nullptr;
+    case Kind::kDictView:
+      if (n == "__iter__") return iterator_of(self);
+      if (n == "__len__") return length(self);
+      if (n == "__contains__" && args.size() == 2) return boolean(contains(self, args[1]));
+      return nullptr;
+    case Kind::kIterator:
+    case Kind::kGenerator:
+      if (n == "__iter__") return self;
+      if (n == "__next__") {
+        if (Value* x = next_of(self)) return x;
+        quiet("StopIteration", true);
+      }
+      if (self->kind == Kind::kGenerator) stop("generator-method", {{"name", n}});
+      return nullptr;
+    case Kind::kConstant:
+      if (PyType_Check(self->object) && n == "__call__") {
+        Values rest(args.begin() + 1, args.end());
+        Value* r = instantiate(reinterpret_cast<PyTypeObject*>(self->object), rest, keywords);
+        return r ? r : run_nested();
+      }
+      if (PyType_Check(self->object) && n == "mro") return fold(py::type_lookup(&PyType_Type, py::intern("mro")), args, keywords);
+      if (PyType_Check(self->object) && n == "__subclasses__") stop("builtin", {{"function", "__subclasses__"}});
+      return nullptr;
+    case Kind::kLive:
+    case Kind::kInstance:
+      // object's own methods, reached through super() or directly
+      if (n == "__setattr__" && args.size() == 3) {
+        set_attribute_plainly(self, need_constant(args[1], "attribute name"), args[2]);
+        return none();
+      }
+      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, need_constant(args[1], "attribute name"), nullptr);
+      if (n == "__delattr__" && args.size() == 2) {
+        delete_attribute(self, need_constant(args[1], "attribute name"));
+        return none();
+      }
+      if (n == "__init__" && args.size() == 1) return none();
+      if (n == "__eq__" && args.size() == 2) return same(self, args[1]) ? boolean(true) : constant(Py_NotImplemented);
+      if (n == "__init_subclass__") return none();
+      if (n == "__get__" && self->function_live) return method(self, args[1]);
+      return nullptr;
+    case Kind::kFunction:
+      if (n == "__get__" && args.size() >= 2) {
+        force(args[1]);
+        if (args[1]->kind == Kind::kConstant && args[1]->object == Py_None) return self;
+        return method(self, args[1]);
+      }
+      return nullptr;
+    default: return nullptr;
+  }
+}
+
+Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& k) {
+  if (n == "append" && a.size() == 2) {
+    list_touch(s);
+    s->items.push_back(a[1]);
+    return none();
+  }
+  if (n == "__setitem__" && a.size() == 3) {
+    store_subscript(s, a[1], a[2]);
+    return none();
+  }
+  if (n == "__getitem__" && a.size() == 2) return subscript(s, a[1]);
+  if (n == "__len__") return length(s);
+  if (n == "__iter__") return iterator_of(s);
+  if (n == "__contains__" && a.size() == 2) return boolean(contains(s, a[1]));
+  if (n == "__iadd__" && a.size() == 2) return binary(13, s, a[1]);
+  if (n == "__delitem__" && a.size() == 2) {
+    delete_subscript(s, a[1]);
+    return none();
+  }
+  if (n == "extend" && a.size() == 2) {
+    Values more = drain(a[1]);
+    list_touch(s);
+    s->items.insert(s->items.end(), more.begin(), more.end());
+    return none();
+  }
+  list_load(s);
+  auto& items = s->items;
+  int64_t size = static_cast<int64_t>(items.size());
+  if (n == "pop") {
+    int64_t i = -1;
+    if (a.size() > 1 && !int_of(a[1], &i)) return nullptr;
+    if (i < 0) i += size;
+    if (i < 0 || i >= size) quiet("IndexError", true);
+    Value* v = items[static_cast<size_t>(i)];
+    list_touch(s);
+    items.erase(items.begin() + i);
+    return v;
+  }
+  if (n == "insert" && a.size() == 3) {
+    int64_t i;
+    if (!int_of(a[1], &i)) return nullptr;
+    if (i < 0) i = std::max<int64_t>(0, i + size);
+    i = std::min(i, size);
+    list_touch(s);
+    items.insert(items.begin() + i, a[2]);
+    return none();
+  }
+  if (n == "clear") {
+    list_touch(s);
+    items.clear();
+    return none();
+  }
+  if (n == "copy") return list(items);
+  if (n == "reverse") {
+    list_touch(s);
+    std::reverse(items.begin(), items.end());
+    return none();
+  }
+  if ((n == "index" || n == "count" || n == "remove") && a.size() == 2) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      Value* x = items[static_cast<size_t>(i)];
+      if (x != a[1] && !equal(x, a[1])) continue;
+      if (n == "index") return integer(i);
+      if (n == "remove") {
+        list_touch(s);
+        items.erase(items.begin() + i);
+        return none();
+      }
+      ++found;
+    }
+    if (n == "count") return integer(found);
+    quiet("ValueError", true);
+  }
+  if (n == "sort") {
+    py::Ref builtins = py::check(PyImport_ImportModule("builtins"));
+    py::Ref sorted = py::check(PyObject_GetAttrString(builtins.get(), "sorted"));
+    Values one = {s};
+    Value* r = Builtins::try_call(*this, sorted.get(), one, k);
+    list_touch(s);
+    s->items = r->items;
+    return none();
+  }
+  return nullptr;
+}
+
+Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& k) {
+  auto view = [&](int which) {
+    Value* v = make(Kind::kDictView);
+    v->items = {s};
+    v->number = which;
+    return v;
+  };
+  if (n == "keys") return view(0);
+  if (n == "values") return view(1);
+  if (n == "items") return view(2);
+  if (n == "get" && a.size() >= 2) {
+    Value* v = dict_get(s, a[1]);
+    return v ? v : a.size() > 2 ? a[2] : none();
+  }
+  if (n == "__contains__" && a.size() == 2) return boolean(dict_get(s, a[1]) != nullptr);
+  if (n == "__getitem__" && a.size() == 2) return subscript(s, a[1]);
+  if (n == "__setitem__" && a.size() == 3) {
+    dict_set(s, a[1], a[2]);
+    return none();
+  }
+  if (n == "__delitem__" && a.size() == 2) {
+    dict_delete(s, a[1]);
+    return none();
+  }
+  if (n == "__len__") return integer(dict_size(s));
+  if (n == "__iter__") return iterator_of(s);
+  if (n == "copy" && a.size() == 1) {
+    if (s->type == default_dict_type()) return nullptr;
+    dict_load(s);
+    Value* d = new_dict();
+    d->type = s->type;
+    d->dict->entries = s->dict->entries;
+    return d;
+  }
+  if (n == "update") {
+    if (a.size() > 1) {
+      Value* from = force(a[1]);
+      if (from->kind == Kind::kDict) {
+        dict_load(from);
+        std::vector<DictEntry> entries = from->dict->entries;
+        for (DictEntry& e : entries) dict_set(s, e.key, e.value);
+      } else if (from->kind == Kind::kTuple || from->kind == Kind::kList || from->kind == Kind::kIterator ||
+                 from->kind == Kind::kGenerator || from->kind == Kind::kDictView) {
+        for (Value* pair : drain(from)) {
+          Values both = drain(pair);
+          if (both.size() != 2) quiet("dict.update", true);
+          dict_set(s, both[0], both[1]);
+        }
+      } else {
+        return nullptr;
+      }
+    }
+    for (auto& [name, v] : k) dict_set(s, constant(name), v);
+    return none();
+  }
+  if (n == "pop" && a.size() >= 2) {
+    Value* v = dict_get(s, a[1]);
+    if (!v) {
+      if (a.size() > 2) return a[2];
+      quiet("KeyError", true);
+    }
+    dict_delete(s, a[1]);
+    return v;
+  }
+  if (n == "setdefault" && a.size() >= 2) {
+    if (Value* v = dict_get(s, a[1])) return v;
+    Value* v = a.size() > 2 ? a[2] : none();
+    dict_set(s, a[1], v);
+    return v;
+  }
+  if (n == "popitem" && a.size() == 1 && k.empty()) {
+    dict_load(s);
+    if (s->dict->entries.empty()) quiet("KeyError", true);
+    DictEntry e = s->dict->entries.back();
+    dict_delete(s, e.key);
+    return tuple({e.key, e.value});
+  }
+  if (n == "clear") {
+    dict_load(s);
+    std::vector<DictEntry> entries = s->dict->entries;
+    for (DictEntry& e : entries) dict_delete(s, e.key);
+    return none();
+  }
+  return nullptr;
+}
+
+Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) {
+  if (n == "__contains__" && a.size() == 2) return boolean(contains(s, a[1]));
+  if (n == "__len__") return length(s);
+  if (n == "__iter__") return iterator_of(s);
+  bool frozen = s->type == &PyFrozenSet_Type;
+  if (n == "add" && a.size() == 2 && !frozen) {
+    set_apply(s, SetOperation::kAdd, a[1]);
+    return none();
+  }
+  if ((n == "discard" || n == "remove") && a.size() == 2 && !frozen) {
+    if (n == "remove" && !contains(s, a[1])) quiet("KeyError", true);
+    set_apply(s, SetOperation::kDiscard, a[1]);
+    return none();
+  }
+  if (n == "clear" && !frozen) {
+    set_apply(s, SetOperation::kClear, nullptr);
+    return none();
+  }
+  if (n == "update" && !frozen) {
+    for (size_t i = 1; i < a.size(); ++i)
+      for (Value* v : drain(a[i])) set_apply(s, SetOperation::kAdd, v);
+    return none();
+  }
+  if ((n == "union" || n == "intersection" || n == "difference" || n == "symmetric_difference") && a.size() == 2) {
+    Value* other = force(a[1]);
+    if (other->kind != Kind::kSet) {
+      Value* made = new_set(false);
+      for (Value* v : drain(other)) set_apply(made, SetOperation::kAdd, v);
+      other = made;
+    }
+    return binary(n == "union" ? 7 : n == "intersection" ? 1 : n == "difference" ? 10 : 12, s, other);
+  }
+  if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
+    Value* other = force(a[1]);
+    PyObject* c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
+    if (!c) return nullptr;
+    return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "O", c));
+  }
+  if (n == "copy" && s->source < 0) {
+    Value* c = new_set(frozen);
+    Values one = {s};
+    for (Value* v : drain(s)) set_apply(c, SetOperation::kAdd, v);
+    return c;
+  }
+  return nullptr;
+}
+
+Value* Tracer::tuple_method(Value* s, const std::string& n, Values& a, Keywords& k) {
+  if (n == "__len__") return length(s);
+  if (n == "__iter__") return iterator_of(s);
+  if (n == "__getitem__" && a.size() == 2) return subscript(s, a[1]);
+  if (n == "__contains__" && a.size() == 2) return boolean(contains(s, a[1]));
+  if ((n == "index" || n == "count") && a.size() == 2) {
+    int64_t found = 0;
+    for (size_t i = 0; i < s->items.size(); ++i) {
+      if (s->items[i] != a[1] && !equal(s->items[i], a[1])) continue;
+      if (n == "index") return integer(static_cast<int64_t>(i));
+      ++found;
+    }
+    if (n == "count") return integer(found);
+    quiet("ValueError", true);
+  }
+  if (n == "numel" && std::string_view(type_of(s)->tp_name) == "torch.Size") {
+    PyObject* c = need_constant(s, "size");
+    return wrap(PyObject_CallMethod(c, "numel", nullptr));
+  }
+  (void)k;
+  return nullptr;
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Jumps, loops, with, exceptions, imports.
+#include "core/trace/opcodes.h"
+
+namespace breakline::trace {
+
+using bytecode::Instr;
+using bytecode::Op;
+using guard::StepKind;
+
+struct ControlOpcodes {
+  static void jump_to(Tracer& t, SymFrame& f, int target) {
+    if (target <= f.current) t.count_loop_round(f, target);
+    f.pc = target;
+  }
+  static void jump(Tracer& t, SymFrame& f, const Instr& in) { jump_to(t, f, in.target); }
+  static void pop_jump_if(Tracer& t, SymFrame& f, const Instr& in) {
+    bool want = in.op == Op::kPopJumpIfTrue;
+    bool is = t.truth(t.peek(1)) == 1;
+    if (is == want && in.target <= f.current) t.count_loop_round(f, in.target);
+    t.drop(1);
+    if (is == want) f.pc = in.target;
+  }
+  static void pop_jump_if_none(Tracer& t, SymFrame& f, const Instr& in) {
+    bool is = t.same(t.peek(1), t.none());
+    bool want = in.op == Op::kPopJumpIfNone;
+    t.drop(1);
+    if (is == want) f.pc = in.target;
+  }
+  static void jump_or_pop(Tracer& t, SymFrame& f, const Instr& in) {
+    bool is = t.truth(t.peek(1)) == 1;
+    if (is == (in.op == Op::kJumpIfTrueOrPop)) f.pc = in.target;
+    else t.drop(1);
+  }
+  static void get_iter(Tracer& t, SymFrame&, const Instr&) {
+    Value* it = t.iterator_of(t.peek(1));
+    t.drop(1);
+    t.push(it);
+  }
+  static void for_iter(Tracer& t, SymFrame& f, const Instr& in) {
+    Value* x = t.next_of(t.peek(1));
+    if (x) {
+      t.push(x);
+      return;
+    }
+    t.drop(1);
+    f.pc = in.target;
+  }
+  static void swap(Tracer& t, SymFrame&, const Instr& in) { std::swap(t.peek(1), t.peek(in.arg)); }
+  static void copy(Tracer& t, SymFrame&, const Instr& in) { t.push(t.peek(in.arg)); }
+
+  static void before_with(Tracer& t, SymFrame& f, const Instr&) {
+    Value* manager = t.force(t.peek(1));
+    if (manager->kind != Kind::kLive && manager->kind != Kind::kInstance)
+      t.stop("context-manager", {{"class", t.describe(manager)}});
+    PyTypeObject* type = t.type_of(manager);
+    PyObject* enter = t.lookup(type, py::intern("__enter__"));
+    PyObject* exit = t.lookup(type, py::intern("__exit__"));
+    if (!enter || !exit) t.quiet("with", true);
+    if (!PyFunction_Check(enter) || !PyFunction_Check(exit)) t.stop("context-manager", {{"class", type->tp_name}});
+    Value* leave = t.method(t.constant(exit), manager);
+    if (is_region_class(type)) {
+      t.note_region(f, manager);
+      t.drop(1);
+      t.push(leave);
+      t.push(t.none());
+      return;
+    }
+    Value* r = t.call(t.constant(enter), {manager}, {});
+    f.stack.back() = leave;
+    if (r) f.stack.push_back(r);
+  }
+  static void push_exc_info(Tracer& t, SymFrame&, const Instr&) {
+    Value* v = t.pop();
+    t.push(t.handled_ ? t.handled_ : t.none());
+    t.push(v);
+    t.handled_ = v;
+    t.mutated();
+  }
+  static void pop_except(Tracer& t, SymFrame&, const Instr&) {
+    Value* v = t.force(t.peek(1));
+    t.drop(1);
+    t.handled_ = v->kind == Kind::kConstant && v->object == Py_None ? nullptr : v;
+    t.mutated();
+  }
+  static void check_exc_match(Tracer& t, SymFrame&, const Instr&) {
+    Value* left = t.peek(2);
+    PyObject* cls = t.constant_of(t.peek(1));
+    if (!cls || left->kind != Kind::kLive) t.quiet("exception match");
+    t.guard_type(left);
+    int m = PyErr_GivenExceptionMatches(left->object, cls);
+    t.drop(1);
+    t.push(t.boolean(m));
+  }
+  static void import_name(Tracer& t, SymFrame& f, const Instr& in) {
+    PyObject* from = t.constant_of(t.peek(1));
+    PyObject* level = t.constant_of(t.peek(2));
+    if (!from || !level) t.quiet("import");
+    if (PyLong_AsLong(level) != 0) t.quiet("relative import");
+    py::Ref module = py::Ref::steal(PyImport_GetModule(in.object));
+    PyErr_Clear();
+    if (!module) t.stop("import", {{"module", std::string(py::utf8(in.object))}});
+    if (from == Py_None) {
+      std::string name(py::utf8(in.object));
+      size_t dot = name.find('.');
+      if (dot != std::string::npos) {
+        py::Ref top_name = py::check(PyUnicode_FromString(name.substr(0, dot).c_str()));
+        module = py::Ref::steal(PyImport_GetModule(top_name.get()));
+        PyErr_Clear();
+        if (!module) t.quiet("import");
+      }
+    } else {
+      // `from package import submodule` imports it when it is not loaded yet.
+      for (Py_ssize_t i = 0; PyTuple_Check(from) && i < PyTuple_GET_SIZE(from); ++i)
+        if (!PyObject_HasAttr(module.get(), PyTuple_GET_ITEM(from, i))) t.stop("import", {{"module", std::string(py::utf8(in.object))}});
+    }
+    (void)f;
+    t.drop(2);
+    t.keep_borrowed(module.get());
+    t.push(t.constant(module.get()));
+  }
+  static void import_from(Tracer& t, SymFrame&, const Instr& in) { t.push(t.attribute(t.peek(1), in.object)); }
+  static void load_assertion_error(Tracer& t, SymFrame&, const Instr&) { t.push(t.constant(PyExc_AssertionError)); }
+  static void load_build_class(Tracer& t, SymFrame& f, const Instr&) {
+    PyObject* b = PyDict_GetItemString(f.builtins, "__build_class__");
+    if (!b) t.quiet("class statement", true);
+    t.push(t.constant(b));
+  }
+};
+
+void add_control_opcodes(OpTable& table) {
+  using C = ControlOpcodes;
+  auto put = [&](Op op, OpHandler h) { table[static_cast<size_t>(op)] = h; };
+  put(Op::kJump, C::jump);
+  put(Op::kPopJumpIfFalse, C::pop_jump_if);
+  put(Op::kPopJumpIfTrue, C::pop_jump_if);
+  put(Op::kPopJumpIfNone, C::pop_jump_if_none);
+  put(Op::kPopJumpIfNotNone, C::pop_jump_if_none);
+  put(Op::kJumpIfFalseOrPop, C::jump_or_pop);
+  put(Op::kJumpIfTrueOrPop, C::jump_or_pop);
+  put(Op::kGetIter, C::get_iter);
+  put(Op::kForIter, C::for_iter);
+  put(Op::kSwap, C::swap);
+  put(Op::kCopy, C::copy);
+  put(Op::kBeforeWith, C::before_with);
+  put(Op::kPushExcInfo, C::push_exc_info);
+  put(Op::kPopExcept, C::pop_except);
+  put(Op::kCheckExcMatch, C::check_exc_match);
+  put(Op::kImportName, C::import_name);
+  put(Op::kImportFrom, C::import_from);
+  put(Op::kLoadAssertionError, C::load_assertion_error);
+  put(Op::kLoadBuildClass, C::load_build_class);
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Truth, comparison, arithmetic, subscripts.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+using bytecode::Op;
+using guard::StepKind;
+
+namespace {
+
+struct BinaryName {
+  const char* function;  // of module operator
+  const char* method;
+  const char* reflected;
+};
+// In the order of the NB_* numbers; the in-place forms follow at +13.
+constexpr BinaryName kBinary[] = {
+    {"add", "__add__", "__radd__"},          {"and_", "__and__", "__rand__"},
+    {"floordiv", "__floordiv__", "__rfloordiv__"}, {"lshift", "__lshift__", "__rlshift__"},
+    {"matmul", "__matmul__", "__rmatmul__"}, {"mul", "__mul__", "__rmul__"},
+    {"mod", "__mod__", "__rmod__"},          {"or_", "__or__", "__ror__"},
+    {"pow", "__pow__", "__rpow__"},          {"rshift", "__rshift__", "__rrshift__"},
+    {"sub", "__sub__", "__rsub__"},          {"truediv", "__truediv__", "__rtruediv__"},
+    {"xor", "__xor__", "__rxor__"},
+};
+constexpr const char* kInPlace[] = {"iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul", "imod",
+                                    "ior",  "ipow", "irshift",   "isub",    "itruediv", "ixor"};
+constexpr const char* kInPlaceMethods[] = {"__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__",
+                                           "__imul__", "__imod__", "__ior__", "__ipow__", "__irshift__",
+                                           "__isub__", "__itruediv__", "__ixor__"};
+constexpr const char* kCompare[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+constexpr const char* kCompareMethods[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+
+bool is_number(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o); }
+
+}  // namespace
+
+PyObject* operator_function(const char* name) {
+  static PyObject* module = PyImport_ImportModule("operator");
+  PyObject* d = PyModule_GetDict(module);
+  return PyDict_GetItemString(d, name);
+}
+
+Value* Tracer::special_method(Value* self, const char* name) {
+  if (self->kind != Kind::kLive && self->kind != Kind::kInstance &&
+      !(self->kind == Kind::kTuple && self->type) && self->kind != Kind::kConstant)
+    return nullptr;
+  if (self->kind == Kind::kConstant && (guard::is_plain_constant(self->object) || PyType_Check(self->object))) return nullptr;
+  PyObject* f = lookup(type_of(self), py::intern(name));
+  return f && PyFunction_Check(f) ? constant(f) : nullptr;
+}
+
+int Tracer::truth(Value* v) {
+  force(v);
+  switch (v->kind) {
+    case Kind::kConstant: {
+      if (PyType_Check(v->object) || PyFunction_Check(v->object) || PyModule_Check(v->object)) return 1;
+      if (Value* f = special_method(v, "__bool__")) return truth(call_nested(f, {v}));
+      int r = PyObject_IsTrue(v->object);
+      if (r < 0) quiet("truth", true);
+      return r;
+    }
+    case Kind::kTuple:
+      if (v->type && special_method(v, "__bool__")) return truth(call_nested(special_method(v, "__bool__"), {v}));
+      return !v->items.empty();
+    case Kind::kList:
+      if (v->source >= 0 && !v->loaded && !v->items.empty()) return 1;
+      return list_size(v) > 0;
+    case Kind::kDict: return dict_size(v) > 0;
+    case Kind::kDictView: return dict_size(v->items[0]) > 0;
+    case Kind::kSet: return PySet_GET_SIZE(v->shadow) > 0;
+    case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kLive:
+      if (v->dynamic) {
+        PyObject* zero = keep(PyLong_FromLong(0));
+        Value* ne = compare(Py_NE, v, constant(zero));
+        return PyObject_IsTrue(need_constant(ne, "truth"));
+      }
+      if (v->function_live) return 1;
+      [[fallthrough]];
+    case Kind::kInstance: {
+      PyTypeObject* t = type_of(v);
+      if (torch::available() && v->kind == Kind::kLive && torch::is_tensor(v->object))
+        stop("data-dependent-branch", {{"value", t->tp_name}});
+      if (PyObject* f = lookup(t, py::intern("__bool__"))) {
+        if (!PyFunction_Check(f)) stop("builtin", {{"function", "bool"}, {"arg_types", t->tp_name}});
+        Value* r = call_nested(constant(f), {v});
+        PyObject* c = constant_of(r);
+        if (!c) stop("data-dependent-bool", {{"value", describe(v)}, {"result", describe(r)}});
+        return c == Py_True;
+      }
+      if (PyObject* f = lookup(t, py::intern("__len__"))) {
+        if (!PyFunction_Check(f)) stop("builtin", {{"function", "bool"}, {"arg_types", t->tp_name}});
+        return truth(call_nested(constant(f), {v}));
+      }
+      return 1;
+    }
+    default: return 1;
+  }
+}
+
+Value* Tracer::length(Value* v) {
+  force(v);
+  switch (v->kind) {
+    case Kind::kTuple: return integer(static_cast<int64_t>(v->items.size()));
+    case Kind::kList: return integer(list_size(v));
+    case Kind::kDict: return integer(dict_size(v));
+    case Kind::kDictView: return integer(dict_size(v->items[0]));
+    case Kind::kSet: return integer(PySet_GET_SIZE(v->shadow));
+    case Kind::kTensor:
+      if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
+      return integer(meta(v).sizes[0]);
+    case Kind::kConstant: {
+      if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
+      if (PyType_Check(v->object)) {
+        PyObject* f = py::type_lookup(Py_TYPE(v->object), py::intern("__len__"));
+        if (f && PyFunction_Check(f)) return call_nested(constant(f), {v});
+      }
+      Py_ssize_t n = PyObject_Size(v->object);
+      if (n < 0) quiet("len", true);
+      return integer(n);
+    }
+    default:
+      if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
+      if (v->kind == Kind::kInstance || v->kind == Kind::kLive) {
+        if (!lookup(type_of(v), py::intern("__len__"))) quiet("len", true);
+        stop("builtin", {{"function", "len"}, {"arg_types", type_of(v)->tp_name}});
+      }
+      quiet("len", true);
+  }
+}
+
+bool Tracer::same(Value* a, Value* b) {
+  if (a == b) return true;
+  force(a);
+  force(b);
+  if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
+  if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
+  if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {
+    if (a->object == b->object) return true;
+    // The identity of equal numbers or strings depends on how they came about: leave it to CPython.
+    if (Py_TYPE(a->object) == Py_TYPE(b->object) && guard::is_plain_constant(a->object) &&
+        guard::same_constant(a->object, b->object) && a->object != Py_None && !PyBool_Check(a->object))
+      stop("builtin", {{"function", "is"}, {"arg_types", Py_TYPE(a->object)->tp_name}});
+    return false;
+  }
+  if (a->kind == Kind::kMethod || b->kind == Kind::kMethod) return false;
+  if (a->source >= 0 && b->source >= 0) {
+    if (a->kind != Kind::kConstant && b->kind != Kind::kConstant) guard(StepKind::kNotSame, a->source, nullptr, b->source);
+    else guard_type(a->kind == Kind::kConstant ? b : a);
+  } else {
+    guard_type(a);
+    guard_type(b);
+  }
+  return false;
+}
+
+bool Tracer::equal(Value* a, Value* b) { return truth(compare(Py_EQ, a, b)) == 1; }
+
+bool Tracer::contains(Value* c, Value* k) {
+  force(c);
+  force(k);
+  switch (c->kind) {
+    case Kind::kDict: return dict_get(c, k) != nullptr;
+    case Kind::kDictView:
+      if (c->number == 0) return dict_get(c->items[0], k) != nullptr;
+      for (Value* x : drain(c))
+        if (x == k || equal(x, k)) return true;
+      return false;
+    case Kind::kSet: {
+      PyObject* o = constant_of(k);
+      if (!o) stop("unhashable-key", {{"type", type_of(k)->tp_name}});
+      int r = PySet_Contains(c->shadow, o);
+      if (r < 0) quiet("in", true);
+      return r == 1;
+    }
+    case Kind::kTuple:
+    case Kind::kList:
+    case Kind::kIterator:
+    case Kind::kGenerator: {
+      if (c->kind == Kind::kIterator || c->kind == Kind::kGenerator) {
+        while (Value* x = next_of(c))
+          if (x == k || equal(x, k)) return true;
+        return false;
+      }
+      for (Value* x : drain(c)) {
+        if (x == k) return true;
+        force(x);
+        if (x->kind == Kind::kConstant && k->kind == Kind::kConstant && x->object == k->object) return true;
+        if (x->kind == Kind::kTensor && k->kind == Kind::kTensor && same(x, k)) return true;
+        if (equal(x, k)) return true;
+      }
+      return false;
+    }
+    case Kind::kConstant: {
+      PyObject* o = constant_of(k);
+      if (!o) {
+        if (PyRange_Check(c->object) || PyTuple_Check(c->object)) {
+          for (Value* x : drain(c))
+            if (x == k || equal(x, k)) return true;
+          return false;
+        }
+        stop("builtin", {{"function", "in"}, {"arg_types", describe(k)}});
+      }
+      if (PyType_Check(c->object) && !(reinterpret_cast<PyTypeObject*>(Py_TYPE(c->object)) == &PyType_Type)) {
+        PyObject* f = py::type_lookup(Py_TYPE(c->object), py::intern("__contains__"));
+        if (f && PyFunction_Check(f)) return truth(call_nested(constant(f), {c, k}));
+      }
+      int r = PySequence_Contains(c->object, o);
+      if (r < 0) quiet("in", true);
+      return r == 1;
+    }
+    case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    default: {
+      if (Value* f = special_method(c, "__contains__")) return truth(call_nested(f, {c, k}));
+      if (special_method(c, "__iter__")) {
+        Value* it = iterator_of(c);
+        while (Value* x = next_of(it))
+          if (x == k || equal(x, k)) return true;
+        return false;
+      }
+      stop("builtin", {{"function", "in"}, {"arg_types", type_of(c)->tp_name}});
+    }
+  }
+}
+
+Value* Tracer::binary(int op, Value* a, Value* b) {
+  force(a);
+  force(b);
+  int base = op % 13;
+  bool in_place = op >= 13;
+  if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
+    Value* other = a->kind == Kind::kTensor ? b : a;
+    bool known = other->kind == Kind::kTensor || other->kind == Kind::kConstant || (other->kind == Kind::kLive && other->dynamic);
+    if (!known && (other->kind == Kind::kInstance || other->kind == Kind::kLive)) {
+      // The other operand's reflected method may answer.
+      stop("function-call", {{"function", kBinary[base].function}, {"args", describe(a) + ", " + describe(b)}});
+    }
+    return torch_call(operator_function(in_place ? kInPlace[base] : kBinary[base].function), {a, b});
+  }
+  bool da = a->kind == Kind::kLive && a->dynamic, db = b->kind == Kind::kLive && b->dynamic;
+  if ((da || db) && (da || (a->kind == Kind::kConstant && is_number(a->object))) &&
+      (db || (b->kind == Kind::kConstant && is_number(b->object)))) {
+    PyObject* fn = operator_function(kBinary[base].function);
+    py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(fn, a->object, b->object, nullptr));
+    if (!r) {
+      PyErr_Clear();
+    } else if (PyLong_CheckExact(r.get()) || PyFloat_CheckExact(r.get())) {
+      SourceId sa = a->source >= 0 && da ? a->source : object_source(a->object);
+      SourceId sb = b->source >= 0 && db ? b->source : object_source(b->object);
+      SourceId s = sources_.child(guard::SourceKind::kExpression, sa, fn, 0, sb);
+      Value* v = live(r.get(), s);
+      guard_type(v);
+      v->dynamic = true;
+      return v;
+    }
+  }
+  PyObject *x = constant_of(a), *y = constant_of(b);
+  auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o); };
+  if (x && y && plain(x) && plain(y)) {
+    PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
+    return wrap(PyObject_CallFunctionObjArgs(fn, x, y, nullptr));
+  }
+  bool a_sequence = a->kind == Kind::kTuple || a->kind == Kind::kList || (x && PyTuple_Check(x));
+  bool b_sequence = b->kind == Kind::kTuple || b->kind == Kind::kList || (y && PyTuple_Check(y));
+  if (base == 0 && a_sequence && (b_sequence || (in_place && a->kind == Kind::kList))) {
+    bool list_a = a->kind == Kind::kList, list_b = b->kind == Kind::kList;
+    if (in_place && list_a) {
+      Values more = drain(b);
+      list_touch(a);
+      a->items.insert(a->items.end(), more.begin(), more.end());
+      return a;
+    }
+    if (list_a == list_b && !(a->kind == Kind::kTuple && a->type) && !(b->kind == Kind::kTuple && b->type)) {
+      Values all = drain(a);
+      Values more = drain(b);
+      all.insert(all.end(), more.begin(), more.end());
+      return list_a ? list(std::move(all)) : tuple(std::move(all));
+    }
+    if (list_a != list_b) quiet("binary operator", true);
+  }
+  if (base == 5) {
+    Value* s = a_sequence ? a : b_sequence ? b : nullptr;
+    PyObject* n = a_sequence ? y : x;
+    if (s && n && PyLong_Check(n) && !(in_place && s->kind == Kind::kList)) {
+      Values one = drain(s), all;
+      for (int64_t i = PyLong_AsLongLong(n); i > 0; --i) all.insert(all.end(), one.begin(), one.end());
+      return s->kind == Kind::kList ? list(std::move(all)) : tuple(std::move(all));
+    }
+  }
+  if (base == 7 && a->kind == Kind::kDict && b->kind == Kind::kDict && !a->type && !b->type) {
+    dict_load(b);
+    Value* out = a;
+    if (!in_place) {
+      dict_load(a);
+      out = new_dict();
+      out->dict = std::make_unique<DictData>();
+      out->dict->entries = a->dict->entries;
+    }
+    std::vector<DictEntry> add = b->dict ? b->dict->entries : std::vector<DictEntry>();
+    for (DictEntry& e : add) dict_set(out, e.key, e.value);
+    return out;
+  }
+  if (a->kind == Kind::kSet && b->kind == Kind::kSet && (base == 1 || base == 7 || base == 10 || base == 12) && !in_place) {
+    if (!a->history.empty() && a->source >= 0) stop("builtin", {{"function", "set operator"}});
+    PyObject* fn = operator_function(kBinary[base].function);
+    py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(fn, a->shadow, b->shadow, nullptr));
+    if (!r) quiet("set operator", true);
+    py::Ref items = py::check(PySequence_Tuple(r.get()));
+    Value* out = new_set(a->type == &PyFrozenSet_Type);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      set_apply(out, SetOperation::kAdd, constant(PyTuple_GET_ITEM(items.get(), i)));
+    return out;
+  }
+  if (in_place)
+    if (Value* f = special_method(a, kInPlaceMethods[base])) {
+      Value* r = call_nested(f, {a, b});
+      if (!(r->kind == Kind::kConstant && r->object == Py_NotImplemented)) return r;
+    }
+  auto try_method = [&](Value* self, const char* name, Value* other) -> Value* {
+    Value* f = special_method(self, name);
+    if (!f) return nullptr;
+    Value* r = call_nested(f, {self, other});
+    return r->kind == Kind::kConstant && r->object == Py_NotImplemented ? nullptr : r;
+  };
+  bool right_first = b->kind == Kind::kLive || b->kind == Kind::kInstance;
+  right_first = right_first && type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a));
+  if (right_first)
+    if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
+  if (Value* r = try_method(a, kBinary[base].method, b)) return r;
+  if (!right_first && type_of(b) != type_of(a))
+    if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
+  stop("builtin", {{"function", std::string(kBinary[base].function)}, {"arg_types", describe(a) + ", " + describe(b)}});
+}
+
+Value* Tracer::compare(int op, Value* a, Value* b) {
+  force(a);
+  force(b);
+  if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
+    Value* other = a->kind == Kind::kTensor ? b : a;
+    if (other->kind == Kind::kConstant && !is_number(other->object)) {
+      // tensor == None and the like: Tensor.__eq__ gives NotImplemented, so identity decides.
+      if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
+      quiet("comparison", true);
+    }
+    return torch_call(operator_function(kCompare[op]), {a, b});
+  }
+  bool da = a->kind == Kind::kLive && a->dynamic, db = b->kind == Kind::kLive && b->dynamic;
+  if ((da || db) && (da || (a->kind == Kind::kConstant && is_number(a->object))) &&
+      (db || (b->kind == Kind::kConstant && is_number(b->object)))) {
+    PyObject* fn = operator_function(kCompare[op]);
+    py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(fn, a->object, b->object, nullptr));
+    if (!r) quiet("comparison", true);
+    SourceId sa = da ? a->source : object_source(a->object);
+    SourceId sb = db ? b->source : object_source(b->object);
+    SourceId s = sources_.child(guard::SourceKind::kExpression, sa, fn, 0, sb);
+    guard(StepKind::kIdentity, s, r.get());
+    return constant(r.get());
+  }
+  PyObject *x = constant_of(a), *y = constant_of(b);
+  auto python_defined = [&](PyObject* o) {
+    PyObject* f = py::type_lookup(Py_TYPE(o), py::intern(kCompareMethods[op]));
+    return f && PyFunction_Check(f);
+  };
+  if (x && y && !python_defined(x) && !python_defined(y)) {
+    PyObject* r = PyObject_RichCompare(x, y, op);
+    if (!r) quiet("comparison", true);
+    return constant_new(r);
+  }
+  bool equality = op == Py_EQ || op == Py_NE;
+  auto sequence_kind = [](Value* v) {
+    if (v->kind == Kind::kTuple || (v->kind == Kind::kConstant && PyTuple_Check(v->object))) return 1;
+    return v->kind == Kind::kList ? 2 : 0;
+  };
+  int ka = sequence_kind(a), kb = sequence_kind(b);
+  if (equality && (ka || kb)) {
+    if (ka && kb) {
+      if (ka != kb) return boolean(op == Py_NE);
+      Values left = drain(a), right = drain(b);
+      if (left.size() != right.size()) return boolean(op == Py_NE);
+      for (size_t i = 0; i < left.size(); ++i)
+        if (left[i] != right[i] && !equal(left[i], right[i])) return boolean(op == Py_NE);
+      return boolean(op == Py_EQ);
+    }
+    Value* other = ka ? b : a;
+    if (other->kind == Kind::kConstant || other->kind == Kind::kDict || other->kind == Kind::kSet) return boolean(op == Py_NE);
+  }
+  if (equality && a->kind == Kind::kDict && b->kind == Kind::kDict && !a->type && !b->type) {
+    if (a == b) return boolean(op == Py_EQ);
+    if (dict_size(a) != dict_size(b)) return boolean(op == Py_NE);
+    dict_load(a);
+    std::vector<DictEntry> entries = a->dict ? a->dict->entries : std::vector<DictEntry>();
+    for (DictEntry& e : entries) {
+      Value* other = dict_get(b, e.key);
+      if (!other || (other != e.value && !equal(e.value, other))) return boolean(op == Py_NE);
+    }
+    return boolean(op == Py_EQ);
+  }
+  if (a->kind == Kind::kSet && b->kind == Kind::kSet) {
+    PyObject* r = PyObject_RichCompare(a->shadow, b->shadow, op);
+    if (!r) quiet("comparison", true);
+    return constant_new(r);
+  }
+  auto try_method = [&](Value* self, int which, Value* other) -> Value* {
+    Value* f = special_method(self, kCompareMethods[which]);
+    if (!f) return nullptr;
+    Value* r = call_nested(f, {self, other});
+    return r->kind == Kind::kConstant && r->object == Py_NotImplemented ? nullptr : r;
+  };
+  if (Value* r = try_method(a, op, b)) return r;
+  if (Value* r = try_method(b, kSwapped[op], a)) return r;
+  if (op == Py_NE) {  // object.__ne__ asks __eq__
+    if (special_method(a, "__eq__") || special_method(b, "__eq__")) return boolean(!equal(a, b));
+  }
+  auto by_identity = [&](Value* v) {
+    if (v->kind == Kind::kFunction || v->kind == Kind::kCell || v->kind == Kind::kGenerator || v->kind == Kind::kIterator) return true;
+    if (v->kind == Kind::kConstant) return true;
+    if (v->kind != Kind::kLive && v->kind != Kind::kInstance) return true;
+    PyObject* f = lookup(type_of(v), py::intern("__eq__"));
+    return f == py::type_lookup(&PyBaseObject_Type, py::intern("__eq__"));
+  };
+  if (equality && by_identity(a) && by_identity(b) && a->kind != Kind::kMethod && b->kind != Kind::kMethod)
+    return boolean(same(a, b) == (op == Py_EQ));
+  stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
+}
+
+Value* Tracer::unary(Op op, Value* v) {
+  force(v);
+  const char* name = op == Op::kUnaryNegative ? "neg" : op == Op::kUnaryInvert ? "invert" : "pos";
+  if (v->kind == Kind::kTensor) return torch_call(operator_function(name), {v});
+  PyObject* c = constant_of(v);
+  const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";
+  if (Value* f = special_method(v, method)) return call_nested(f, {v});
+  if (!c) stop("builtin", {{"function", name}, {"arg_types", describe(v)}});
+  return wrap(PyObject_CallOneArg(operator_function(name), c));
+}
+
+Value* Tracer::subscript(Value* c, Value* k) {
+  force(c);
+  force(k);
+  switch (c->kind) {
+    case Kind::kTensor: return torch_call(operator_function("getitem"), {c, k});
+    case Kind::kTuple:
+    case Kind::kList: {
+      if (c->kind == Kind::kTuple && c->type)
+        if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      PyObject* i = constant_of(k);
+      if (!i) {
+        if (k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
+        if (Value* f = special_method(k, "__index__")) i = need_constant(call_nested(f, {k}), "index");
+        else stop("not-constant", {{"value", "index " + describe(k)}});
+      }
+      Py_ssize_t n = c->kind == Kind::kList ? list_size(c) : static_cast<Py_ssize_t>(c->items.size());
+      if (PySlice_Check(i)) {
+        Py_ssize_t from, to, step;
+        if (PySlice_Unpack(i, &from, &to, &step) < 0) quiet("slice", true);
+        Py_ssize_t count = PySlice_AdjustIndices(n, &from, &to, step);
+        Values out;
+        for (Py_ssize_t j = 0; j < count; ++j) out.push_back(c->items[static_cast<size_t>(from + j * step)]);
+        return c->kind == Kind::kList ? list(std::move(out)) : tuple(std::move(out));
+      }
+      if (!PyIndex_Check(i)) quiet("subscript", true);
+      Py_ssize_t j = PyNumber_AsSsize_t(i, PyExc_IndexError);
+      if (j == -1 && PyErr_Occurred()) quiet("subscript", true);
+      if (j < 0) j += n;
+      if (j < 0 || j >= n) quiet("IndexError", true);
+      return c->items[static_cast<size_t>(j)];
+    }
+    case Kind::kDict: {
+      Value* v = dict_get(c, k);
+      if (v) return v;
+      if (c->type == default_dict_type()) stop("method-call", {{"class", "defaultdict"}, {"name", "__missing__"}});
+      quiet("KeyError", true);
+    }
+    case Kind::kConstant: {
+      PyObject* o = c->object;
+      PyObject* i = constant_of(k);
+      if (!i) {
+        if (PyTuple_Check(o) && k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
+        stop("not-constant", {{"value", "subscript " + describe(k)}});
+      }
+      if (PyType_Check(o)) {
+        PyObject* f = py::type_lookup(Py_TYPE(o), py::intern("__getitem__"));
+        if (f && PyFunction_Check(f)) return call_nested(constant(f), {c, k});
+        py::Ref alias = py::Ref::steal(PyObject_GetItem(o, i));  // list[int] and the like
+        if (!alias) quiet("subscript", true);
+        keep_borrowed(alias.get());
+        return constant(alias.get());
+      }
+      if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      return wrap(PyObject_GetItem(o, i));
+    }
+    default: {
+      if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      if (c->kind == Kind::kLive || c->kind == Kind::kInstance) {
+        if (torch::available() && c->kind == Kind::kLive && torch::is_tensor(c->object))
+          stop("tensor-subclass", {{"name", type_of(c)->tp_name}});
+        if (!lookup(type_of(c), py::intern("__getitem__"))) quiet("subscript", true);
+        stop("method-call", {{"class", type_of(c)->tp_name}, {"name", "__getitem__"}});
+      }
+      quiet("subscript", true);
+    }
+  }
+}
+
+bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
+  force(c);
+  force(k);
+  switch (c->kind) {
+    case Kind::kTensor: torch_call(operator_function("setitem"), {c, k, v}); return true;
+    case Kind::kDict: dict_set(c, k, v); return true;
+    case Kind::kList: {
+      PyObject* i = need_constant(k, "index");
+      Py_ssize_t n = list_size(c);
+      if (PySlice_Check(i)) {
+        Py_ssize_t from, to, step;
+        if (PySlice_Unpack(i, &from, &to, &step) < 0) quiet("slice", true);
+        Py_ssize_t count = PySlice_AdjustIndices(n, &from, &to, step);
+        Values items = drain(v);
+        if (step != 1) {
+          if (static_cast<Py_ssize_t>(items.size()) != count) quiet("slice", true);
+          list_touch(c);
+          for (Py_ssize_t j = 0; j < count; ++j) c->items[static_cast<size_t>(from + j * step)] = items[static_cast<size_t>(j)];
+          return true;
+        }
+        list_touch(c);
+        c->items.erase(c->items.begin() + from, c->items.begin() + from + count);
+        c->items.insert(c->items.begin() + from, items.begin(), items.end());
+        return true;
+      }
+      if (!PyIndex_Check(i)) quiet("subscript", true);
+      Py_ssize_t j = PyNumber_AsSsize_t(i, PyExc_IndexError);
+      if (j == -1 && PyErr_Occurred()) quiet("subscript", true);
+      if (j < 0) j += n;
+      if (j < 0 || j >= n) quiet("IndexError", true);
+      list_touch(c);
+      c->items[static_cast<size_t>(j)] = v;
+      return true;
+    }
+    case Kind::kLive:
+    case Kind::kInstance:
+      if (Value* f = special_method(c, "__setitem__")) {
+        call_nested(f, {c, k, v});
+        return true;
+      }
+      stop("method-call", {{"class", type_of(c)->tp_name}, {"name", "__setitem__"}});
+    default: quiet("item assignment", true);
+  }
+}
+
+void Tracer::delete_subscript(Value* c, Value* k) {
+  force(c);
+  force(k);
+  if (c->kind == Kind::kDict) return dict_delete(c, k);
+  if (c->kind == Kind::kList) {
+    PyObject* i = need_constant(k, "index");
+    Py_ssize_t n = list_size(c);
+    Py_ssize_t from, to, step, count;
+    if (PySlice_Check(i)) {
+      if (PySlice_Unpack(i, &from, &to, &step) < 0) quiet("slice", true);
+      count = PySlice_AdjustIndices(n, &from, &to, step);
+      if (step != 1) stop("method-call", {{"class", "list"}, {"name", "__delitem__"}});
+    } else {
+      from = PyNumber_AsSsize_t(i, PyExc_IndexError);
+      if (from == -1 && PyErr_Occurred()) quiet("subscript", true);
+      if (from < 0) from += n;
+      if (from < 0 || from >= n) quiet("IndexError", true);
+      count = 1;
+    }
+    list_touch(c);
+    c->items.erase(c->items.begin() + from, c->items.begin() + from + count);
+    return;
+  }
+  if (c->kind == Kind::kLive || c->kind == Kind::kInstance)
+    if (Value* f = special_method(c, "__delitem__")) {
+      call_nested(f, {c, k});
+      return;
+    }
+  stop("method-call", {{"class", describe(c)}, {"name", "__delitem__"}});
+}
+
+}  // namespace breakline::trace

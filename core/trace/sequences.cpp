@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Lists, sets and iterators.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+using guard::SourceKind;
+using guard::StepKind;
+
+// ---------------------------------------------------------------- lists
+
+void Tracer::list_load(Value* l) {
+  if (l->source < 0 || l->loaded) return;
+  l->loaded = true;
+  Py_ssize_t n = PyList_GET_SIZE(l->object);
+  guard(StepKind::kLength, l->source, nullptr, n);
+  Values appended = std::move(l->items);  // appended before anybody read it
+  l->items.clear();
+  for (Py_ssize_t i = 0; i < n; ++i)
+    l->items.push_back(live(PyList_GET_ITEM(l->object, i), child(SourceKind::kItem, l->source, nullptr, i)));
+  l->items.insert(l->items.end(), appended.begin(), appended.end());
+}
+
+void Tracer::list_touch(Value* l) {
+  mutated();
+  if (l->source < 0 || l->dirty) return;
+  l->dirty = true;
+  touched_.push_back(l);
+}
+
+Py_ssize_t Tracer::list_size(Value* l) {
+  list_load(l);
+  return static_cast<Py_ssize_t>(l->items.size());
+}
+
+// ---------------------------------------------------------------- sets
+
+Value* Tracer::new_set(bool frozen) {
+  Value* s = make(Kind::kSet);
+  s->type = frozen ? &PyFrozenSet_Type : &PySet_Type;
+  s->shadow = keep(py::check(PySet_New(nullptr)).release());
+  return s;
+}
+
+void Tracer::set_apply(Value* s, SetOperation::Kind kind, Value* item) {
+  PyObject* o = item ? constant_of(item) : nullptr;
+  if (item && (!o || !(guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || torch::is_torch_constant(o))))
+    stop("unhashable-key", {{"type", type_of(item)->tp_name}});
+  int r = kind == SetOperation::kAdd ? PySet_Add(s->shadow, o)
+          : kind == SetOperation::kDiscard ? PySet_Discard(s->shadow, o)
+                                           : PySet_Clear(s->shadow);
+  if (r < 0) quiet("set operation", true);
+  mutated();
+  s->history.push_back({kind, o ? keep_borrowed(o) : nullptr});
+  if (s->source >= 0 && !s->dirty) {
+    s->dirty = true;
+    touched_.push_back(s);
+  }
+}
+
+// ---------------------------------------------------------------- iterators
+
+Value* Tracer::range_iterator(PyObject* range) {
+  int64_t part[3];
+  const char* names[] = {"start", "stop", "step"};
+  for (int i = 0; i < 3; ++i) {
+    py::Ref r = py::check(PyObject_GetAttr(range, py::intern(names[i])));
+    part[i] = PyLong_AsLongLong(r.get());
+    if (part[i] == -1 && PyErr_Occurred()) stop("builtin", {{"function", "iter of a very long range"}});
+  }
+  Value* it = make(Kind::kIterator);
+  it->iterator = IteratorKind::kRange;
+  it->position = part[0];
+  it->stop = part[1];
+  it->step = part[2];
+  return it;
+}
+
+Value* Tracer::iterator_of(Value* v) {
+  force(v);
+  auto sequence = [&](Value* over) {
+    Value* it = make(Kind::kIterator);
+    it->items = {over};
+    return it;
+  };
+  switch (v->kind) {
+    case Kind::kIterator:
+    case Kind::kGenerator: return v;
+    case Kind::kTuple:
+      if (v->type && v->type->tp_iter != PyTuple_Type.tp_iter) break;
+      return sequence(v);
+    case Kind::kList: return sequence(v);
+    case Kind::kSet: {
+      if (v->source >= 0 && !v->history.empty()) stop("builtin", {{"function", "iter of a changed set"}});
+      Values items;
+      if (v->source >= 0) {
+        items = v->items;
+      } else {
+        py::Ref all = py::check(PySequence_Tuple(v->shadow));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
+          items.push_back(constant(PyTuple_GET_ITEM(all.get(), i)));
+      }
+      Value* it = sequence(tuple(std::move(items)));
+      it->number = 1;  // stands for a set iterator: not rebuilt as such
+      return it;
+    }
+    case Kind::kDict: {
+      Value* view = make(Kind::kDictView);
+      view->items = {v};
+      return iterator_of(view);
+    }
+    case Kind::kDictView: {
+      dict_load(v->items[0]);
+      Value* it = make(Kind::kIterator);
+      it->iterator = IteratorKind::kDictView;
+      it->items = {v};
+      it->stop = dict_size(v->items[0]);
+      return it;
+    }
+    case Kind::kConstant: {
+      PyObject* o = v->object;
+      if (PyRange_Check(o)) return range_iterator(o);
+      if (PyTuple_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) || PyFrozenSet_CheckExact(o)) {
+        py::Ref all = py::Ref::steal(PySequence_Tuple(o));
+        if (!all) quiet("iter", true);
+        Values items;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
+          items.push_back(constant(PyTuple_GET_ITEM(all.get(), i)));
+        Value* it = sequence(tuple(std::move(items)));
+        if (!PyTuple_Check(o)) it->number = 1;
+        return it;
+      }
+      if (PyType_Check(o)) {  // an enum class
+        PyObject* f = py::type_lookup(Py_TYPE(o), py::intern("__iter__"));
+        if (f && PyFunction_Check(f)) return iterator_of(call_nested(constant(f), {v}));
+      }
+      if (!Py_TYPE(o)->tp_iter) quiet("iter", true);
+      stop("builtin", {{"function", "iter"}, {"arg_types", Py_TYPE(o)->tp_name}});
+    }
+    case Kind::kTensor: {
+      if (meta(v).rank() == 0) quiet("iteration over a 0-d tensor", true);
+      py::Ref unbind = py::check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(v->type), "unbind"));
+      return iterator_of(torch_call(unbind.get(), {v}));
+    }
+    case Kind::kLive:
+    case Kind::kInstance: {
+      PyTypeObject* t = type_of(v);
+      PyObject* f = lookup(t, py::intern("__iter__"));
+      if (f && PyFunction_Check(f)) {
+        Value* r = call_nested(constant(f), {v});
+        if (r == v || r->kind == Kind::kIterator || r->kind == Kind::kGenerator) return r;
+        force(r);
+        return r->kind == Kind::kLive || r->kind == Kind::kInstance ? r : iterator_of(r);
+      }
+      if (v->kind == Kind::kLive && t->tp_iter == PyObject_SelfIter && t->tp_iternext) return v;
+      if (!f) {
+        PyObject* g = lookup(t, py::intern("__getitem__"));
+        if (!g) quiet("iter", true);
+        stop("builtin", {{"function", "iter"}, {"arg_types", t->tp_name}});
+      }
+      stop("builtin", {{"function", "iter"}, {"arg_types", t->tp_name}});
+    }
+    default: break;
+  }
+  stop("builtin", {{"function", "iter"}, {"arg_types", describe(v)}});
+}
+
+Value* Tracer::next_of(Value* it) {
+  force(it);
+  if (it->kind == Kind::kGenerator) return generator_next(it);
+  if (it->kind == Kind::kInstance || it->kind == Kind::kLive) {
+    PyTypeObject* t = type_of(it);
+    PyObject* f = lookup(t, py::intern("__next__"));
+    // An own iterator class ends by raising StopIteration, which only the executor can do.
+    if (f && PyFunction_Check(f)) stop("live-iterator", {{"class", t->tp_name}});
+    quiet("next of a live iterator");
+  }
+  if (it->kind != Kind::kIterator) quiet("next", true);
+  if (it->exhausted) return nullptr;
+  auto end = [&]() -> Value* {
+    mutated();
+    it->exhausted = true;
+    return nullptr;
+  };
+  switch (it->iterator) {
+    case IteratorKind::kSequence: {
+      Value* s = it->items[0];
+      if (s->kind == Kind::kList) list_load(s);
+      if (it->position >= static_cast<int64_t>(s->items.size())) return end();
+      mutated();
+      return s->items[static_cast<size_t>(it->position++)];
+    }
+    case IteratorKind::kReversed: {
+      Value* s = it->items[0];
+      if (s->kind == Kind::kList) list_load(s);
+      if (it->position < 0 || it->position >= static_cast<int64_t>(s->items.size())) return end();
+      mutated();
+      return s->items[static_cast<size_t>(it->position--)];
+    }
+    case IteratorKind::kRange: {
+      if (it->step > 0 ? it->position >= it->stop : it->position <= it->stop) return end();
+      mutated();
+      Value* v = integer(it->position);
+      it->position += it->step;
+      return v;
+    }
+    case IteratorKind::kDictView: {
+      Value* view = it->items[0];
+      Value* d = view->items[0];
+      if (dict_size(d) != it->stop) quiet("dictionary changed size during iteration", true);
+      if (it->position >= it->stop) return end();
+      mutated();
+      DictEntry& e = d->dict->entries[static_cast<size_t>(it->position++)];
+      if (view->number == 0) return e.key;
+      if (view->number == 1) return e.value;
+      return tuple({e.key, e.value});
+    }
+    case IteratorKind::kZip: {
+      Values out;
+      for (size_t i = 0; i < it->items.size(); ++i) {
+        Value* x = next_of(it->items[i]);
+        if (!x) {
+          if (it->strict) {
+            if (i > 0) quiet("zip(strict=True)", true);
+            for (size_t j = 1; j < it->items.size(); ++j)
+              if (next_of(it->items[j])) quiet("zip(strict=True)", true);
+          }
+          return end();
+        }
+        out.push_back(x);
+      }
+      if (out.empty()) return end();
+      return tuple(std::move(out));
+    }
+    case IteratorKind::kEnumerate: {
+      Value* x = next_of(it->items[0]);
+      if (!x) return end();
+      return tuple({integer(it->position++), x});
+    }
+    case IteratorKind::kMap: {
+      Values args;
+      for (size_t i = 1; i < it->items.size(); ++i) {
+        Value* x = next_of(it->items[i]);
+        if (!x) return end();
+        args.push_back(x);
+      }
+      mutated();
+      return call_nested(it->items[0], std::move(args));
+    }
+    case IteratorKind::kFilter: {
+      for (;;) {
+        Value* x = next_of(it->items[1]);
+        if (!x) return end();
+        PyObject* f = it->items[0]->kind == Kind::kConstant ? it->items[0]->object : nullptr;
+        if (truth(f == Py_None ? x : call_nested(it->items[0], {x}))) return x;
+      }
+    }
+    case IteratorKind::kChain: {
+      for (;;) {
+        if (it->items.size() == 1) {  // next of the outer iterator
+          Value* inner = next_of(it->items[0]);
+          if (!inner) return end();
+          it->items.push_back(iterator_of(inner));
+          mutated();
+        }
+        if (Value* x = next_of(it->items[1])) return x;
+        it->items.pop_back();
+        mutated();
+      }
+    }
+  }
+  return nullptr;
+}
+
+Values Tracer::drain(Value* iterable) {
+  force(iterable);
+  if (iterable->kind == Kind::kTuple && !(iterable->type && iterable->type->tp_iter != PyTuple_Type.tp_iter))
+    return iterable->items;
+  if (iterable->kind == Kind::kList) {
+    list_load(iterable);
+    return iterable->items;
+  }
+  Value* it = iterator_of(iterable);
+  Values out;
+  while (Value* x = next_of(it)) out.push_back(x);
+  return out;
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tensors and torch calls: graph nodes.
+#include "core/guard/equality.h"
+#include "core/torch/arg_object.h"
+#include "core/torch/tensor.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+using guard::StepKind;
+
+void Tracer::realize_tensor(Value* v) {
+  PyObject* o = v->object;
+  guard::TensorRecord record;
+  record.type = Py_TYPE(o);
+  record.meta = torch::meta_of(o);
+  record.key_set = torch::raw_meta(o).key_set;
+  if (!record.meta.plain) {
+    guard_type(v);
+    v->loaded = true;
+    return;  // stays opaque: an operation on it stops the trace
+  }
+  int64_t offset = record.meta.storage_offset;
+  tensors_.push_back(record);
+  guard(StepKind::kTensor, v->source, nullptr, 0, static_cast<int>(tensors_.size()) - 1);
+  (void)offset;
+  v->kind = Kind::kTensor;
+  v->type = record.type;
+  v->type_guarded = true;
+  graph::Value g;
+  g.meta = record.meta;
+  g.input = static_cast<int32_t>(graph_->inputs.size());
+  v->id = static_cast<graph::ValueId>(graph_->values.size());
+  g.storage = v->id;
+  graph_->values.push_back(std::move(g));
+  graph_->inputs.push_back(v->id);
+  tensor_values_.resize(graph_->values.size(), nullptr);
+  tensor_values_.back() = v;
+  input_sources_.push_back(v->source);
+  input_values_.push_back(v);
+}
+
+bool Tracer::holds_tensor(Value* v) {
+  force(v);
+  switch (v->kind) {
+    case Kind::kTensor: return true;
+    case Kind::kList: list_load(v); [[fallthrough]];
+    case Kind::kTuple:
+    case Kind::kSlice:
+      for (Value* i : v->items)
+        if (i && holds_tensor(i)) return true;
+      return false;
+    case Kind::kLive: return torch::available() && torch::is_tensor(v->object);
+    default: return false;
+  }
+}
+
+graph::Arg Tracer::argument(Value* v) {
+  force(v);
+  auto no_tensor = [](PyObject*) { return graph::kNoValue; };
+  switch (v->kind) {
+    case Kind::kTensor: return graph::Arg::value(v->id);
+    case Kind::kConstant: {
+      graph::Arg a = torch::arg_of(v->object, no_tensor);
+      a.object = v->object;
+      return a;
+    }
+    case Kind::kLive:
+      if (v->dynamic) {
+        if (v->id == graph::kNoValue) {
+          graph::Value g;
+          g.is_scalar = true;
+          g.meta.dtype = PyFloat_Check(v->object) ? graph::DType::kFloat64 : graph::DType::kInt64;
+          g.input = static_cast<int32_t>(graph_->inputs.size());
+          v->id = static_cast<graph::ValueId>(graph_->values.size());
+          graph_->values.push_back(std::move(g));
+          graph_->inputs.push_back(v->id);
+          need(v->source);
+          input_sources_.push_back(v->source);
+          input_values_.push_back(v);
+        }
+        return graph::Arg::value(v->id);
+      }
+      if (torch::is_tensor(v->object)) stop("tensor-subclass", {{"name", Py_TYPE(v->object)->tp_name}});
+      stop("function-call", {{"function", "torch operation"}, {"args", describe(v)}});
+    case Kind::kTuple:
+    case Kind::kList:
+    case Kind::kSlice: {
+      if (v->kind == Kind::kList) list_load(v);
+      graph::ArgSeq seq;
+      seq.kind = v->kind == Kind::kTuple ? graph::ArgSeq::kTuple : v->kind == Kind::kList ? graph::ArgSeq::kList : graph::ArgSeq::kSlice;
+      bool with_value = false;
+      for (Value* i : v->items) {
+        seq.items.push_back(argument(i));
+        with_value = with_value || torch::holds_value(seq.items.back());
+      }
+      graph::Arg a;
+      a.v = std::move(seq);
+      if (!with_value) {
+        if (v->kind != Kind::kList) {
+          a.object = constant_of(v);
+          if (!a.object) {
+            py::Ref made = py::check(torch::object_of(a, {}));
+            a.object = keep_borrowed(made.get());
+          }
+        } else {
+          // The program's list may change later: the node keeps one of its own.
+          py::Ref made = py::check(torch::object_of(a, {}));
+          a.object = keep_borrowed(made.get());
+        }
+      }
+      return a;
+    }
+    default: stop("function-call", {{"function", "torch operation"}, {"args", describe(v)}});
+  }
+}
+
+Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
+  const torch::CallableInfo& info = torch::callable_info(callable);
+  return torch_call(callable, info, args, keywords);
+}
+
+Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords) {
+  if (static_cast<int64_t>(graph_->nodes.size()) >= options_.node_limit) stop("trace-limit", {{"limit", "nodes"}});
+  graph::Node node;
+  node.callable = callable;
+  node.op = info.row;
+  node.name = info.name.empty() ? name_of(callable) : info.name;
+  for (Value* v : args) node.args.push_back(argument(v));
+  for (auto& [name, v] : keywords) node.kwargs.emplace_back(std::string(py::utf8(name)), argument(v));
+  for (const char* word : {"pin_memory", "generator"})
+    for (auto& [name, a] : node.kwargs)
+      if (name == word && !a.is_none() && !(std::holds_alternative<bool>(a.v) && !std::get<bool>(a.v)))
+        stop("generator-object", {{"name", word}});
+  for (auto& [name, a] : node.kwargs)
+    if (name == "requires_grad" && std::holds_alternative<bool>(a.v) && std::get<bool>(a.v))
+      stop("creation-requires-grad", {{"op", node.name}});
+  bool grad_mode = torch::current_ambient().grad_mode;
+  auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
+  if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
+    PyErr_Clear();
+    if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);
+    std::string reason = failure->reason.empty() ? "no-shape-rule" : std::string(failure->reason);
+    stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
+  }
+  auto& inferred = std::get<torch::Inferred>(answer);
+  if (inferred.structure == torch::Inferred::kConstant) {
+    Py_XINCREF(inferred.constant.get());
+    return wrap(inferred.constant.get());
+  }
+  mutated();
+  keep_borrowed(callable);
+  node.mutates = info.in_place || !inferred.written.empty();
+  node.random = info.random;
+  node.may_fail = info.may_fail || (info.row && info.row->may_fail);
+  node.multi = inferred.structure == torch::Inferred::kTuple || inferred.structure == torch::Inferred::kList ||
+               inferred.structure == torch::Inferred::kNamedTuple;
+  node.origin = origin();
+  bool any_grad = false;
+  auto see = [&](graph::ValueId id) {
+    const graph::Value& g = graph_->values[static_cast<size_t>(id)];
+    any_grad = any_grad || (!g.is_scalar && g.meta.requires_grad);
+  };
+  for (const graph::Arg& a : node.args) torch::visit_values(a, see);
+  for (const auto& [n, a] : node.kwargs) torch::visit_values(a, see);
+  if (grad_mode && any_grad) graph_->needs_grad = true;
+  // Results.
+  auto value_for = [&](const graph::ShapeOut& out) -> Value* {
+    if (out.same_value && out.alias_value != graph::kNoValue) {
+      Value* operand = tensor_values_[static_cast<size_t>(out.alias_value)];
+      graph::TensorMeta& known = meta(operand);
+      known.requires_grad = out.meta.requires_grad;
+      known.is_leaf = out.meta.is_leaf;
+      return operand;
+    }
+    Value* v = make(Kind::kTensor);
+    static PyTypeObject* tensor_type = nullptr;
+    if (!tensor_type) {
+      py::Ref t = py::check(PyImport_ImportModule("torch"));
+      tensor_type = reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(t.get(), "Tensor"));
+    }
+    v->type = tensor_type;
+    v->id = static_cast<graph::ValueId>(graph_->values.size());
+    graph::Value g;
+    g.meta = out.meta;
+    g.producer = static_cast<int32_t>(graph_->nodes.size());
+    g.storage = out.alias_value != graph::kNoValue ? graph_->values[static_cast<size_t>(out.alias_value)].storage : v->id;
+    graph_->values.push_back(std::move(g));
+    tensor_values_.resize(graph_->values.size(), nullptr);
+    tensor_values_.back() = v;
+    return v;
+  };
+  Value* result = nullptr;
+  if (inferred.structure == torch::Inferred::kNone) {
+    result = none();
+  } else if (inferred.structure == torch::Inferred::kTensor) {
+    result = value_for(inferred.outs[0]);
+    node.outputs.push_back(result->id);
+  } else {
+    result = make(inferred.structure == torch::Inferred::kList ? Kind::kList : Kind::kTuple);
+    result->loaded = true;
+    if (inferred.structure == torch::Inferred::kNamedTuple) result->type = inferred.named_tuple;
+    for (size_t i = 0; i < inferred.outs.size(); ++i) {
+      if (i < inferred.non_tensors.size() && inferred.non_tensors[i]) {
+        PyObject* c = inferred.non_tensors[i].get();
+        Py_INCREF(c);
+        result->items.push_back(wrap(c));
+        node.outputs.push_back(graph::kNoValue);
+        continue;
+      }
+      Value* v = value_for(inferred.outs[i]);
+      result->items.push_back(v);
+      node.outputs.push_back(v->id);
+    }
+  }
+  graph_->nodes.push_back(std::move(node));
+  return result;
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/trace/text.h"
+
+namespace breakline::trace {
+
+Value* text_symbolically(Tracer& t, Value* v, int conversion) {
+  t.force(v);
+  if (v->kind == Kind::kTensor) t.stop("tensor-text", {{"value", "TensorVariable()"}});
+  PyObject* c = t.constant_of(v);
+  if (!c) {
+    if (v->kind == Kind::kList || v->kind == Kind::kTuple) {
+      // Text of a container of constants.
+      if (v->kind == Kind::kTuple && v->type) t.stop("builtin", {{"function", "repr"}, {"arg_types", v->type->tp_name}});
+      py::Ref items = py::check(PyList_New(0));
+      for (Value* i : t.drain(v)) {
+        PyObject* x = t.constant_of(i);
+        if (!x) t.stop("builtin", {{"function", "repr"}, {"arg_types", t.describe(i)}});
+        py::check_status(PyList_Append(items.get(), x));
+      }
+      if (v->kind == Kind::kTuple) items = py::check(PyList_AsTuple(items.get()));
+      return t.constant_new(conversion == 3 ? PyObject_ASCII(items.get()) : PyObject_Repr(items.get()));
+    }
+    const char* name = conversion == 1 ? "__str__" : "__repr__";
+    if (Value* f = t.special_method(v, name)) return t.call_nested(f, {v});
+    if (conversion == 1)
+      if (Value* f = t.special_method(v, "__repr__")) return t.call_nested(f, {v});
+    t.stop("builtin", {{"function", conversion == 1 ? "str" : "repr"}, {"arg_types", t.describe(v)}});
+  }
+  if (PyFunction_Check(c) || PyMethod_Check(c)) t.stop("builtin", {{"function", "repr"}, {"arg_types", "function"}});
+  return t.constant_new(conversion == 1 ? PyObject_Str(c) : conversion == 2 ? PyObject_Repr(c) : PyObject_ASCII(c));
+}
+
+Value* format_symbolically(Tracer& t, Value* v, Value* spec, int conversion) {
+  if (conversion) v = text_symbolically(t, v, conversion);
+  t.force(v);
+  if (v->kind == Kind::kTensor) t.stop("tensor-text", {{"value", "TensorVariable()"}});
+  PyObject* s = spec ? t.need_constant(spec, "format") : nullptr;
+  PyObject* c = t.constant_of(v);
+  if (!c) {
+    if (!s || PyUnicode_GET_LENGTH(s) == 0) {
+      if (Value* f = t.special_method(v, "__format__")) return t.call_nested(f, {v, t.text("")});
+      return text_symbolically(t, v, 1);
+    }
+    if (Value* f = t.special_method(v, "__format__")) return t.call_nested(f, {v, spec});
+    t.stop("builtin", {{"function", "format"}, {"arg_types", t.describe(v)}});
+  }
+  if (PyFunction_Check(c) || PyMethod_Check(c)) t.stop("builtin", {{"function", "format"}, {"arg_types", "function"}});
+  return t.constant_new(PyObject_Format(c, s));
+}
+
+}  // namespace breakline::trace

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/guard/program.h"
+#include "core/torch/ambient.h"
+#include "core/torch/registry.h"
+#include "core/trace/break.h"
+#include "core/trace/markers.h"
+#include "core/trace/value.h"
+
+namespace breakline::trace {
+
+using Values = std::vector<Value*>;
+using Keywords = std::vector<std::pair<PyObject*, Value*>>;
+
+/// One frame of the state a trace starts from; its values are in the slots, locals first, then operands.
+struct EntryFrame {
+  const bytecode::Code* code = nullptr;
+  PyObject *function = nullptr, *globals = nullptr, *builtins = nullptr, *locals = nullptr;
+  int pc = 0, stack = 0;
+  ReturnMode on_return = ReturnMode::kPush;
+  CompileRoot compile_root;
+  int resumed_line = 0;
+};
+
+struct Options {
+  int64_t instruction_limit = 400'000;
+  int64_t node_limit = 20'000;
+  int idle_rounds = 64;          ///< rounds of a loop without a new node before it is left to the executor
+  int inline_depth = 80;
+  int force_break_every = 0;     ///< tests: break before every n-th instruction
+  uint64_t force_break_seed = 0;
+  bool root_fullgraph = false;   ///< the root's own fullgraph
+};
+
+/// Numbers that a site has seen change: their sources are not baked in. Keyed by a textual path of the source.
+struct SiteHints {
+  std::unordered_set<std::string> dynamic;
+};
+
+/// What ends a trace.
+enum class ExitKind : uint8_t { kReturn, kBreak, kStep };
+
+/// A change of the outside that the segment makes at its end, in order.
+struct Effect {
+  enum Kind : uint8_t {
+    kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kTensorAttribute
+  } kind;
+  Value* target = nullptr;
+  Value* key = nullptr;
+  Value* value = nullptr;
+  PyObject* name = nullptr;
+};
+
+/// Evaluates a continuation symbolically until it returns or meets something untraceable. It reads Python state and never
+/// changes it. One use per trace; keep it until the segment has been built from it. Needs the GIL.
+class Tracer {
+ public:
+  Tracer(const Options& options, const SiteHints& hints, std::string target);
+  ~Tracer();
+
+  /// `slots` as in resume::State. Throws py::PythonError only for out-of-memory and interrupts.
+  void trace(const std::vector<EntryFrame>& entry, PyObject* const* slots, size_t slot_count, PyObject* handled);
+
+  // --- results
+  ExitKind exit_kind() const { return exit_; }
+  const BreakInfo& break_info() const { return break_; }
+  Value* return_value() const { return return_value_; }
+  const std::vector<std::unique_ptr<SymFrame>>& frames() const { return frames_; }
+  Value* handled() const { return handled_; }
+  const std::vector<Effect>& effects() const { return effects_; }
+  std::shared_ptr<graph::Graph> graph() const { return graph_; }
+  /// Source of each graph input.
+  const std::vector<SourceId>& input_sources() const { return input_sources_; }
+  guard::GuardProgram take_guards();
+  std::vector<py::Ref> take_constants() { return std::move(constants_); }
+  const torch::Ambient& entry_ambient() const { return entry_ambient_; }
+  /// Frames at the entry, for the policy of a segment (a return has no break but may hold one later).
+  int64_t instructions() const { return instruction_count_; }
+  const std::vector<const bytecode::Code*>& code_objects() const { return codes_; }
+  /// Source ranges run by this trace: code → lines.
+  const std::map<const bytecode::Code*, std::pair<int, int>>& line_ranges() const { return line_ranges_; }
+  struct RegionSeen { std::string key, kind, file, qualname; int line, end_line; bool error; };
+  const std::vector<RegionSeen>& regions() const { return regions_; }
+  bool has_side_effects() const { return !effects_.empty(); }
+  int restarts() const { return restarts_; }
+  /// The source of a value that has to be fetched at the exit (adds the fetch step). kNoSource when it is made here.
+  SourceId fetch_source(Value* v);
+
+  // --- used by the handler files -----------------------------------------------------------------------------------
+  [[noreturn]] void stop(const std::string& reason, std::vector<std::pair<std::string, std::string>> arguments = {});
+  /// A step that is executed but is no break. `raises`: expected to raise eager's own error.
+  [[noreturn]] void quiet(const std::string& what, bool raises = false);
+
+  Value* make(Kind kind);
+  Value* constant(PyObject* object);            ///< keeps a reference
+  Value* constant_new(PyObject* fresh);         ///< takes it over; null: the pending Python error becomes a quiet step
+  Value* wrap(PyObject* fresh);                 ///< result of a pure call: constants, or fresh containers of them
+  Value* none() { return constant(Py_None); }
+  Value* boolean(bool b) { return constant(b ? Py_True : Py_False); }
+  Value* integer(int64_t i) { return constant_new(PyLong_FromLongLong(i)); }
+  Value* text(const std::string& s);
+  Value* live(PyObject* object, SourceId source);
+  Value* tuple(Values items);
+  Value* list(Values items);
+  Value* method(Value* function, Value* self);
+  PyObject* keep(PyObject* owned);              ///< alive as long as the segment
+  PyObject* keep_borrowed(PyObject* object);
+
+  /// Looks at a live value: guards its type and turns it into what it is.
+  Value* force(Value* v);
+  PyObject* constant_of(Value* v);              ///< borrowed, or null when it is no constant; guards as needed
+  PyObject* need_constant(Value* v, const char* what);
+  bool is_constant(Value* v) { return constant_of(v) != nullptr; }
+  bool int_of(Value* v, int64_t* out);
+  const char* text_of(Value* v);                ///< null when no constant str
+  PyTypeObject* type_of(Value* v);
+  PyObject* lookup(PyTypeObject* type, PyObject* name);  ///< on the MRO, recorded as a guard; borrowed or null
+  void guard_type(Value* v);
+  void guard(guard::StepKind kind, SourceId source, PyObject* object = nullptr, int64_t number = 0, int extra = -1);
+  void need(SourceId source);
+  SourceId child(guard::SourceKind kind, SourceId parent, PyObject* key = nullptr, int64_t index = 0);
+  SourceId object_source(PyObject* object);
+  std::string describe(Value* v);               ///< for break contexts
+  std::string name_of(PyObject* callable);
+
+  void mutated() { ++mutations_; }
+
+  // containers
+  Value** dict_find(Value* dict, Value* key);
+  Value* dict_get(Value* dict, Value* key);
+  Value* dict_get(Value* dict, PyObject* key) { return dict_get(dict, constant(key)); }
+  void dict_load(Value* dict);
+  void dict_set(Value* dict, Value* key, Value* value, bool log = true);
+  void dict_delete(Value* dict, Value* key);
+  Py_ssize_t dict_size(Value* dict);
+  void list_load(Value* list);
+  void list_touch(Value* list);
+  Py_ssize_t list_size(Value* list);
+  Value* new_dict() {
+    Value* d = make(Kind::kDict);
+    d->dict = std::make_unique<DictData>();
+    return d;
+  }
+  Value* new_set(bool frozen);
+  void set_apply(Value* set, SetOperation::Kind kind, Value* item);
+  Value* iterator_of(Value* v);
+  Value* next_of(Value* iterator);              ///< null when exhausted
+  Values drain(Value* iterable);
+  Value* range_iterator(PyObject* range);
+  bool same(Value* a, Value* b);
+  bool equal(Value* a, Value* b);               ///< a == b as a truth value
+  bool contains(Value* container, Value* item);
+  Value* subscript(Value* container, Value* key);
+  bool store_subscript(Value* container, Value* key, Value* value);
+  void delete_subscript(Value* container, Value* key);
+  int truth(Value* v);
+  Value* length(Value* v);
+  Value* binary(int op, Value* a, Value* b);
+  Value* compare(int op, Value* a, Value* b);
+  Value* unary(bytecode::Op op, Value* v);
+
+  // attributes. `missing`: set instead of stopping when there is no such attribute.
+  Value* attribute(Value* owner, PyObject* name, bool* missing = nullptr);
+  Value* tensor_attribute(Value* tensor, PyObject* name, bool* missing);
+  Value* instance_attribute(Value* owner, PyObject* name, bool* missing);
+  Value* class_attribute(PyTypeObject* cls, PyObject* name, bool* missing);
+  Value* module_attribute(PyObject* module, PyObject* name, bool* missing);
+  Value* super_attribute(Value* super, PyObject* name, bool* missing);
+  Value* function_attribute(Value* function, PyObject* name, bool* missing);
+  Value* bind(PyObject* attribute, Value* self, PyTypeObject* type, PyObject* name);
+  Value* instance_dict(Value* owner);           ///< null when it has none
+  void set_attribute(Value* owner, PyObject* name, Value* value);
+  void set_attribute_plainly(Value* owner, PyObject* name, Value* value);
+  void delete_attribute(Value* owner, PyObject* name);
+
+  // calls. Null: a frame was pushed whose return value is the result.
+  Value* call(Value* callee, Values args, Keywords keywords);
+  /// Runs the call to its end here; a break inside becomes one of the outer instruction.
+  Value* call_nested(Value* callee, Values args, Keywords keywords = {});
+  Value* call_constant(PyObject* callable, Values& args, Keywords& keywords);
+  Value* enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
+               Values& args, Keywords& keywords);
+  Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords);
+  Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
+  bool may_inline(PyCodeObject* code, std::string* why);
+  Value* call_method(Value* self, const char* name, Values args = {});
+  Value* special_method(Value* self, const char* name);  ///< the Python function, or null
+  /// list.append, dict.get … on a tracked container; null when not known.
+  Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords);
+  Value* list_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  Value* dict_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  Value* set_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  Value* tuple_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+
+  // torch
+  bool holds_tensor(Value* v);
+  Value* torch_call(PyObject* callable, Values args, Keywords keywords = {});
+  Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
+  graph::Arg argument(Value* v);
+  graph::TensorMeta& meta(Value* tensor) { return graph_->values[static_cast<size_t>(tensor->id)].meta; }
+  void realize_tensor(Value* v);
+  std::shared_ptr<const graph::Origin> origin();
+
+  SymFrame& top() { return *frames_.back(); }
+  void push(Value* v) { top().stack.push_back(v); }
+  Value* pop();
+  Value*& peek(int from_top) { return top().stack[top().stack.size() - static_cast<size_t>(from_top)]; }
+  void drop(int count) { top().stack.resize(top().stack.size() - static_cast<size_t>(count)); }
+  Value* run(size_t base);
+  Value* run_nested();
+  std::string module_path(Value* v);
+  Value* super_call(Values& args);
+  Value* generator_next(Value* generator);
+  int outer_nesting() const { return nesting_; }
+  size_t depth() const { return frames_.size(); }
+  const Options& options() const { return options_; }
+
+ private:
+  friend struct Opcodes;
+  friend struct ControlOpcodes;
+  friend struct Builtins;
+  void reset();
+  void start(const std::vector<EntryFrame>& entry);
+  void finish();
+  void check_rebuildable(Value* v, std::unordered_set<Value*>& seen);
+  void alias_guards();
+  void capture_place(BreakInfo& info);
+  policy::FrameView frame_view(const SymFrame& f, const bytecode::Position& position);
+  void note_region(SymFrame& f, Value* manager);
+  bool make_dynamic(Value* v);
+  void maybe_force_break(const bytecode::Instr& in);
+  void count_loop_round(SymFrame& f, int target);
+  std::string source_path(SourceId id) const;
+  void rewind_generator(Value* generator);
+
+  Options options_;
+  const SiteHints& hints_;
+  std::string target_;
+  PyObject* const* slots_ = nullptr;
+  size_t slot_count_ = 0;
+  PyObject* handled_object_ = nullptr;
+
+  std::deque<Value> arena_;
+  std::vector<py::Ref> constants_;
+  guard::SourceTable sources_;
+  std::vector<guard::GuardStep> steps_;
+  std::vector<guard::TypeRecord> types_;
+  std::vector<guard::TensorRecord> tensors_;
+  std::unordered_map<PyTypeObject*, int> type_index_;
+  struct GuardKey {
+    guard::StepKind kind;
+    SourceId source;
+    int64_t number;
+    PyObject* object;
+    bool operator==(const GuardKey&) const = default;
+  };
+  struct GuardKeyHash {
+    size_t operator()(const GuardKey& k) const {
+      size_t h = static_cast<size_t>(k.kind);
+      for (size_t p : {static_cast<size_t>(k.source), static_cast<size_t>(k.number), reinterpret_cast<size_t>(k.object)})
+        h = (h ^ p) * 0x9E3779B97F4A7C15ull;
+      return h;
+    }
+  };
+  std::unordered_set<GuardKey, GuardKeyHash> seen_guards_;
+  std::vector<bool> fetched_;
+  std::unordered_map<SourceId, Value*> by_source_;
+  std::unordered_map<PyObject*, Value*> by_object_;
+  std::unordered_map<PyObject*, Value*> constants_by_object_;
+
+  std::shared_ptr<graph::Graph> graph_;
+  std::vector<SourceId> input_sources_;
+  std::vector<Value*> input_values_;
+  std::vector<Value*> tensor_values_;  ///< by graph value
+  std::vector<std::unique_ptr<SymFrame>> frames_;
+  std::vector<Effect> effects_;
+  std::vector<Value*> touched_;  ///< live lists, sets and cells that were changed
+  Value* handled_ = nullptr;
+  Value* return_value_ = nullptr;
+  ExitKind exit_ = ExitKind::kReturn;
+  BreakInfo break_;
+  torch::Ambient entry_ambient_;
+
+  int64_t instruction_count_ = 0;
+  int64_t outer_instruction_ = 0;
+  int nesting_ = 0;
+  int64_t mutations_ = 0;
+  int restarts_ = 0;
+  std::map<int64_t, BreakInfo> forced_;
+  std::map<std::pair<const bytecode::Code*, int>, std::pair<int, size_t>> loop_rounds_;
+  std::vector<const bytecode::Code*> codes_;
+  std::map<const bytecode::Code*, std::pair<int, int>> line_ranges_;
+  std::vector<RegionSeen> regions_;
+  std::unordered_map<PyObject*, std::string> module_paths_;
+  std::shared_ptr<const graph::Origin> last_origin_;
+  int64_t last_origin_at_ = -1;
+  bool yielded_ = false;
+  std::unique_ptr<SymFrame> yielded_frame_;
+  size_t run_base_ = 0;
+};
+
+}  // namespace breakline::trace

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/bytecode/code.h"
+#include "core/graph/graph.h"
+#include "core/guard/source.h"
+
+namespace breakline::trace {
+
+using guard::kNoSource;
+using guard::SourceId;
+
+/// What the tracer knows of a Python value.
+enum class Kind : uint8_t {
+  kConstant,   ///< `object` is the value, immutable or identity-guarded
+  kLive,       ///< an existing object that has not been looked at (or is opaque); `object`, `source`
+  kTensor,     ///< `id` in the graph
+  kTuple,      ///< items; `type` is a named tuple's class or null
+  kList,
+  kDict,       ///< `entries`; `type` for OrderedDict and defaultdict
+  kSet,        ///< `shadow` holds the content; `items` the order of a live, unchanged one
+  kSlice,      ///< three items
+  kIterator,
+  kFunction,   ///< made in this trace: `object` = code; items: defaults, kwdefaults, closure, annotations
+  kMethod,     ///< items: function, self
+  kCell,       ///< items[0]: content or null
+  kInstance,   ///< made in this trace: `object` = class; attributes in `attributes`
+  kSuper,      ///< items: class, self
+  kGenerator,  ///< suspended frame
+  kDictView,   ///< items[0] = dict; `number`: 0 keys, 1 values, 2 items
+  kPartial,    ///< functools.partial made here: items: function, args tuple, keywords dict
+};
+
+enum class IteratorKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap, kFilter, kReversed, kDictView, kChain };
+
+struct Value;
+struct SymFrame;
+
+struct DictEntry {
+  Value* key = nullptr;
+  Value* value = nullptr;  ///< null: known to be absent
+};
+
+/// A dict's content or, for a live dict, what is known and changed of it.
+struct DictData {
+  std::vector<DictEntry> entries;
+  std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
+};
+
+struct SetOperation {
+  enum Kind : uint8_t { kAdd, kDiscard, kClear } kind;
+  PyObject* item;
+};
+
+/// One abstract value; owned by the tracer's arena, compared by address (identity of the object it stands for).
+struct Value {
+  Kind kind = Kind::kConstant;
+  IteratorKind iterator = IteratorKind::kSequence;
+  bool loaded = false;        ///< live list or dict: all items known
+  bool dirty = false;         ///< changed in this trace
+  bool type_guarded = false;
+  bool exhausted = false;
+  bool strict = false;        ///< zip(strict=True)
+  bool function_live = false; ///< live function guarded by its code, not by identity
+  bool dynamic = false;       ///< a number that stays a number of its source
+  SourceId source = kNoSource;
+  graph::ValueId id = graph::kNoValue;
+  PyObject* object = nullptr;
+  PyTypeObject* type = nullptr;
+  std::vector<Value*> items;
+  std::unique_ptr<DictData> dict;
+  Value* attributes = nullptr;        ///< instance dict (kLive, kInstance, kFunction)
+  PyObject *globals = nullptr, *builtins = nullptr, *qualname = nullptr;
+  std::unique_ptr<SymFrame> frame;    ///< kGenerator
+  std::vector<SetOperation> history;  ///< kSet
+  int64_t position = 0, stop = 0, step = 1;
+  int64_t created_at = 0;             ///< instruction count, for generators
+  int number = 0;
+  PyObject* shadow = nullptr;         ///< kSet: a set with the present content
+};
+
+enum class ReturnMode : uint8_t { kPush, kDiscard };
+
+/// A nested compiled function's own settings, when its frame was entered inside another trace.
+struct CompileRoot {
+  bool is_root = false;
+  bool fullgraph = false;
+};
+
+/// One symbolic frame.
+struct SymFrame {
+  const bytecode::Code* code = nullptr;
+  Value* function = nullptr;       ///< constant, live or kFunction value; null when unknown
+  PyObject *globals = nullptr, *builtins = nullptr, *locals = nullptr;
+  int pc = 0;
+  int current = 0;                 ///< instruction under execution
+  ReturnMode on_return = ReturnMode::kPush;
+  bool generator = false;
+  Value* constructed = nullptr;    ///< kDiscard: what the caller gets instead of the return value
+  CompileRoot compile_root;
+  int resumed_line = 0;            ///< line of the break this frame was resumed after; 0 = entered here
+  int64_t entered_at = 0;          ///< outer instruction count of the call that made it
+  std::vector<Value*> locals_;     ///< slots
+  std::vector<Value*> stack;
+};
+
+}  // namespace breakline::trace
