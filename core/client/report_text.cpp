@@ -196,7 +196,7 @@ void Writer::target(const Target& target) {
   int number = 0;
   const auto breaks_after = [&](const std::optional<std::string>& segment_id) {
     for (const Break& item : target.breaks)
-      if (item.after == segment_id && printed.insert(item.id).second) one_break(item, ++number);
+      if (item.before == segment_id && printed.insert(item.id).second) one_break(item, ++number);
   };
   breaks_after(std::nullopt);
   for (const Segment& one : target.segments) {

@@ -43,6 +43,7 @@ _SEGMENT_DEFAULTS = {
     "compile_us": 0.0,
     "exit": "return",
 }
+_KERNEL_DEFAULTS = {"id": 0, "name": "", "ops": list, "device": "", "source": None}
 _OP_DEFAULTS = {"name": "", "file": "", "line": 0, "column": -1, "shape": "", "dtype": "", "kernel": None, "module": ""}
 _BREAK_DEFAULTS = {
     "id": "",
@@ -86,11 +87,14 @@ def of_target(target, target_id):
         line=target.line,
         fullgraph=target.options["fullgraph"],
     )
+    entry.pop("regions", None)  # regions belong to the whole report
     _fill(entry, _TARGET_DEFAULTS)
     if target.error is not None:
         entry["error"] = target.error
     for segment in entry["segments"]:
         _fill(segment, _SEGMENT_DEFAULTS)
+        for kernel in segment["kernel_list"]:
+            _fill(kernel, _KERNEL_DEFAULTS)
         for op in segment["ops"]:
             _fill(op, _OP_DEFAULTS)
             if not isinstance(op["shape"], str):
