@@ -18,11 +18,9 @@ test_setcomps test_slice test_subclassinit test_super test_tuple test_type_param
 test_unpack_ex test_with test_yield_from test_dict test_set test_property test_enumerate test_range test_functools
 test_contextlib test_dataclasses test_warnings test_logging test_inspect test_traceback test_sys
 """.split() if "--all" in sys.argv else """
-test_augassign test_bool test_call test_class test_compare test_contains test_decorators test_descr test_dynamic
-test_except_star test_exception_group test_exception_variations test_exceptions test_fstring test_global test_grammar
-test_isinstance test_iter test_keywordonlyarg test_list test_listcomps test_named_expressions test_opcodes test_patma
-test_positional_only_arg test_raise test_richcmp test_scope test_slice test_subclassinit test_super test_tuple
-test_type_params test_unary test_unpack test_unpack_ex test_with test_yield_from test_contextlib test_dataclasses
+test_augassign test_class test_compare test_contains test_decorators test_except_star test_exception_variations test_fstring
+test_global test_grammar test_keywordonlyarg test_listcomps test_named_expressions test_patma test_positional_only_arg
+test_raise test_scope test_super test_type_params test_unary test_unpack test_unpack_ex test_with
 """.split()
 
 # A function run by the machine has a real frame around each call only, and another one each time (test_attrs compares
