@@ -206,6 +206,7 @@ struct DeviceOpener {
     DeviceTraits& t = d.traits_;
     t.name = shown_name(p);
     t.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    if (t.software) t.loop_limit = 60'000;
     t.barriers = !t.software || options.force_barriers;
     t.api_version = p.apiVersion;
     t.max_binding_bytes = p.limits.maxStorageBufferRange;

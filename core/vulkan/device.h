@@ -27,6 +27,9 @@ struct DeviceTraits {
   bool software = false;  ///< a CPU device (lavapipe): barrier-free kernel variants, no optimiser
   bool unified = false;   ///< one memory type is device-local and host-visible: no staging copies
   bool barriers = true;   ///< shared-memory kernel variants; software devices are far faster without
+  /// Loop iterations that one invocation may make in all: lavapipe silently leaves loops after 65,535 of
+  /// them.
+  int64_t loop_limit = INT64_MAX;
   bool int64 = false, float64 = false, storage8 = false;
   bool keeps_nan_inf = false;  ///< SignedZeroInfNanPreserve for 32-bit floats
   uint32_t api_version = 0;

@@ -104,6 +104,8 @@ Error no(std::string why) { return Error{std::move(why)}; }
 Result<NodeKernel> finish_matmul(const Call& call, MatmulShape s, ValueId a, ValueId b, ValueId bias,
                                  const OffsetOf& offset_of, const DeviceTraits& traits) {
   if (s.k == 0) return no("empty tensors");
+  // The tiled variant makes up to two iterations per step of k, counting those that load the tiles.
+  if (2 * s.k > traits.loop_limit) return no("sums too long for the software device");
   s.a_aligned = offset_of(a) % 4 == 0;
   s.b_aligned = offset_of(b) % 4 == 0;
   NodeKernel kernel;
@@ -269,7 +271,9 @@ Result<NodeKernel> softmax(const Call& call, RowShape::Kind kind, const DeviceTr
   split_rows(out, reduced, &o);
   s.out_strides = o.in_strides;
   s.out_inner = o.in_inner;
-  return NodeKernel{emit_rows(s, traits), {x, call.output()}};
+  auto text = emit_rows(s, traits);
+  if (!text) return text.error();
+  return NodeKernel{*text, {x, call.output()}};
 }
 
 Result<NodeKernel> layer_norm(const Call& call, const DeviceTraits& traits) {
@@ -307,7 +311,9 @@ Result<NodeKernel> layer_norm(const Call& call, const DeviceTraits& traits) {
   auto eps = call.number(4, "eps", 1e-5);
   if (!eps) return no("an eps that changes between calls");
   s.eps = *eps;
-  kernel.text = emit_rows(s, traits);
+  auto text = emit_rows(s, traits);
+  if (!text) return text.error();
+  kernel.text = *text;
   kernel.operands.push_back(call.output());
   return kernel;
 }
@@ -351,7 +357,9 @@ Result<NodeKernel> reduce(const Call& call, RowShape::Kind kind, const DeviceTra
     o++;
   }
   if (o != out.sizes.size()) return no("an unusual shape");
-  return NodeKernel{emit_rows(s, traits), {x, call.output()}};
+  auto text = emit_rows(s, traits);
+  if (!text) return text.error();
+  return NodeKernel{*text, {x, call.output()}};
 }
 
 }  // namespace

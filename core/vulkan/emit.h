@@ -54,7 +54,7 @@ struct RowShape {
   bool weight = false, bias = false;         ///< layer_norm; contiguous over a row
   double eps = 1e-5;
 };
-/// Buffers: in, (weight,) (bias,) out. float32.
-KernelText emit_rows(const RowShape& shape, const DeviceTraits& traits);
+/// Buffers: in, (weight,) (bias,) out. float32. An error when rows are too long for the device's loops.
+Result<KernelText> emit_rows(const RowShape& shape, const DeviceTraits& traits);
 
 }  // namespace breakline::vulkan

@@ -161,7 +161,8 @@ class PointwiseEmitter {
       return from == RegType::kI64 ? x + " != int64_t(0)" : x + " != 0";
     }
     std::string target = type_text(to);
-    if (from == RegType::kBool) return target + "(" + x + " ? 1 : 0)";
+    // Mesa's lavapipe gets int64_t(b ? 1 : 0) > 0 wrong; a selection between two int64_t is right.
+    if (from == RegType::kBool) return x + " ? " + target + "(1) : " + target + "(0)";
     if (to_float) return "float(" + x + ")";
     if (from == RegType::kF32) {
       if (to == RegType::kI64) return use("bl_to_i64") + "(" + x + ")";

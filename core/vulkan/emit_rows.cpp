@@ -22,27 +22,45 @@ float result(Sum s) {
 }
 )";
 
+/// Iterations of one pass over a row when the innermost loop takes `unroll` elements at a time.
+int64_t iterations(const RowShape& s, int64_t unroll) {
+  int64_t outer = 1;
+  for (size_t d = 0; d + 1 < s.inner.size(); d++) outer *= s.inner[d] + 1;
+  return outer * (s.inner.empty() ? 1 : s.inner.back() / unroll + 1);
+}
+
 /// Loops over a row with `x` the element and, with the output, `o` its offset there and `j` its number in the
 /// row.
-std::string loop(const RowShape& s, const std::string& body, bool with_output) {
+std::string loop(const RowShape& s, int64_t unroll, const std::string& body, bool with_output) {
   std::string open = "  {\n", close = "  }\n";
-  std::string in = "in0", out = "out0", position;
+  std::string in = "in0", out = "out0", position = "0u";
   int64_t below = 1;
   for (int64_t d : s.inner) below *= d;
   for (size_t d = 0; d < s.inner.size(); d++) {
-    std::string j = "j" + std::to_string(d);
+    std::string j = "j" + std::to_string(d), size = std::to_string(s.inner[d]);
     below /= s.inner[d];
-    open += "  for (uint " + j + " = 0u; " + j + " < " + std::to_string(s.inner[d]) + "u; " + j + "++) {\n";
-    close += "  }\n";
     in += " + " + j + " * " + std::to_string(s.in_inner[d]) + "u";
     if (with_output) out += " + " + j + " * " + std::to_string(s.out_inner[d]) + "u";
-    position += (position.empty() ? "" : " + ") + j + " * " + std::to_string(below) + "u";
+    position += " + " + j + " * " + std::to_string(below) + "u";
+    if (d + 1 == s.inner.size()) break;
+    open += "  for (uint " + j + " = 0u; " + j + " < " + size + "u; " + j + "++) {\n";
+    close += "  }\n";
   }
-  std::string text = open + "    float x = b0.d[" + in + "];\n";
-  if (with_output) {
-    text += "    uint o = " + out + ";\n    uint j = " + (position.empty() ? "0u" : position) + ";\n";
-  }
-  return text + body + close;
+  std::string element = "    float x = b0.d[" + in + "];\n";
+  if (with_output) element += "    uint o = " + out + ";\n    uint j = " + position + ";\n";
+  element += body;
+  if (s.inner.empty()) return open + element + close;
+  std::string j = "j" + std::to_string(s.inner.size() - 1);
+  auto at = [&](const std::string& where) {
+    return "    {\n    uint " + j + " = " + where + ";\n" + element + "    }\n";
+  };
+  int64_t whole = s.inner.back() / unroll * unroll;
+  std::string text = open + "  for (uint k = 0u; k < " + std::to_string(whole) +
+                     "u; k += " + std::to_string(unroll) + "u) {\n";
+  for (int64_t u = 0; u < unroll; u++) text += at("k + " + std::to_string(u) + "u");
+  text += "  }\n";
+  for (int64_t rest = whole; rest < s.inner.back(); rest++) text += at(std::to_string(rest) + "u");
+  return text + close;
 }
 
 std::string affine(const RowShape& s, const std::string& value) {
@@ -61,7 +79,12 @@ std::string best(const char* sign) {
 
 }  // namespace
 
-KernelText emit_rows(const RowShape& s, const DeviceTraits& traits) {
+Result<KernelText> emit_rows(const RowShape& s, const DeviceTraits& traits) {
+  int64_t passes = s.kind == RowShape::kSum || s.kind == RowShape::kMean || s.kind >= RowShape::kMax ? 1 : 3;
+  int64_t unroll = 1;
+  while (unroll < 16 && passes * iterations(s, unroll) > traits.loop_limit) unroll *= 4;
+  if (passes * iterations(s, unroll) > traits.loop_limit)
+    return Error{"rows too long for the software device"};
   std::vector<BufferText> buffers(1);
   if (s.weight) buffers.emplace_back();
   if (s.bias) buffers.emplace_back();
@@ -81,9 +104,9 @@ KernelText emit_rows(const RowShape& s, const DeviceTraits& traits) {
   g += "  uint in0 = " + offset_text(0, s.in_strides) + ";\n";
   g += "  uint out0 = " + offset_text(out_buffer, s.out_strides) + ";\n";
   std::string sum0 = "  Sum s = Sum(0.0, 0.0, 0.0);\n";
-  auto pass = [&](const std::string& body) { return loop(s, body, false); };
+  auto pass = [&](const std::string& body) { return loop(s, unroll, body, false); };
   auto write = [&](const std::string& value) {
-    return loop(s, "    precise float y = " + value + ";\n    " + out + "[o] = y;\n", true);
+    return loop(s, unroll, "    precise float y = " + value + ";\n    " + out + "[o] = y;\n", true);
   };
   switch (s.kind) {
     case RowShape::kSoftmax:
