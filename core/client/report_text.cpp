@@ -176,8 +176,14 @@ void Writer::one_break(const Break& item, int number) {
   if (!item.context.empty()) line(paint("      Context: " + lines_of(item.context + "\n").front(), kDim));
   if (item.chain.size() > 1) {
     line("      called through:");
-    for (const protocol::Frame& frame : item.chain)
-      line("        " + place(frame.file, frame.line) + " in " + frame.function);
+    int left_out = 0;  // frames of PyTorch and the standard library only lengthen the list
+    for (const protocol::Frame& frame : item.chain) {
+      const bool library = frame.file.find("/site-packages/") != std::string::npos ||
+                           frame.file.find("/dist-packages/") != std::string::npos;
+      left_out += library;
+      if (!library) line("        " + place(frame.file, frame.line) + " in " + frame.function);
+    }
+    if (left_out) line(paint("        (and " + plural(left_out, "library frame") + ")", kDim));
   }
 }
 
@@ -231,7 +237,10 @@ void Writer::policy(const Report& report) {
           "  " + padded(std::string(2 * static_cast<std::size_t>(region.depth), ' ') + region.key, width) +
           "  ";
       row += paint(padded(region.effective, 6), region.effective == "error" ? kRed : kGreen);
-      row += padded(region.source == region.key ? "(declared here)" : "(" + region.source + ")", 18);
+      const std::string where = region.source != region.key   ? region.source
+                                : region.overlay == "inherit" ? "declared here"
+                                                              : "overlay";
+      row += padded("(" + where + ")", 18);
       if (region.breaks) row += "  " + plural(region.breaks, "break");
       while (row.back() == ' ') row.pop_back();
       line(row);

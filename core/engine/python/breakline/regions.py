@@ -168,6 +168,13 @@ def _read(file, folder):
     return [dict(entry) for entry in _read_cached(file, relative(file, folder), text)]
 
 
+def function_at(file, line):
+    """The qualified name of the innermost function around a line, or ""."""
+    functions = [entry for entry in _read(file, os.path.dirname(file)) if entry["kind"] == "function"]
+    around = [entry for entry in functions if entry["line"] <= line <= entry["end_line"]]
+    return max(around, key=lambda entry: entry["line"])["qualname"] if around else ""
+
+
 def _places(report):
     """{file: set of lines that hold traced code}."""
     places = {}

@@ -99,10 +99,26 @@ def of_target(target, target_id):
             _fill(op, _OP_DEFAULTS)
             if not isinstance(op["shape"], str):
                 op["shape"] = "[" + ", ".join(map(str, op["shape"])) + "]"
+        _place_in_user_file(segment)
     for item in entry["breaks"]:
         _fill(item, _BREAK_DEFAULTS)
         item["target"] = target_id
     return entry
+
+
+def _place_in_user_file(segment):
+    """Lets a segment that begins in a library file (a module's `__call__`) stand where its ops are in the user's."""
+    from . import regions
+
+    if regions.is_user_file(segment["file"]):
+        return
+    places = [(op["file"], op["line"]) for op in segment["ops"] if regions.is_user_file(op["file"])]
+    if not places:
+        return
+    file = places[0][0]
+    lines = [line for name, line in places if name == file]
+    function = regions.function_at(file, lines[0])
+    segment.update(file=file, line=min(lines), end_line=max(lines), function=function or segment["function"])
 
 
 def versions():
