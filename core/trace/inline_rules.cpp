@@ -55,6 +55,7 @@ constexpr const char* kTorchInlined[] = {
     "nn/", "functional.py", "_jit_internal.py", "overrides.py", "autograd/grad_mode.py", "amp/autocast_mode.py",
     "_tensor.py", "backends/", "special/", "fft/", "linalg/", "distributions/", "utils/_contextlib.py", "utils/_pytree.py",
     "_refs/", "masked/", "ao/nn/", "_lowrank.py", "cuda/amp/", "cpu/amp/", "_utils.py", "types.py",
+    "_dynamo/decorators.py", "_dynamo/external_utils.py", "compiler/__init__.py", "utils/_python_dispatch.py",
 };
 constexpr const char* kTorchNotInlined[] = {
     "nn/parallel/", "nn/utils/rnn.py", "nn/init.py", "nn/parameter.py", "nn/utils/stateless.py", "nn/attention/flex_attention.py"};

@@ -16,6 +16,8 @@ struct Opcodes {
 
   // --- stack and locals
   static void pop_top(Tracer& t, SymFrame&, const Instr&) { t.drop(1); }
+  /// What the generator's first resumption delivers; the next instruction drops it.
+  static void return_generator(Tracer& t, SymFrame&, const Instr&) { t.push(t.none()); }
   static void push_null(Tracer& t, SymFrame&, const Instr&) { t.push(nullptr); }
   static void load_const(Tracer& t, SymFrame&, const Instr& in) { t.push(t.constant(in.object)); }
   static Value*& slot(SymFrame& f, const Instr& in) { return f.locals_[static_cast<size_t>(in.arg)]; }
@@ -292,6 +294,7 @@ void add_value_opcodes(OpTable& table) {
   put(Op::kNop, Opcodes::nothing);
   put(Op::kPopTop, Opcodes::pop_top);
   put(Op::kPushNull, Opcodes::push_null);
+  put(Op::kReturnGenerator, Opcodes::return_generator);
   put(Op::kLoadConst, Opcodes::load_const);
   put(Op::kLoadFast, Opcodes::load_fast);
   put(Op::kLoadFastOrNull, Opcodes::load_fast_or_null);

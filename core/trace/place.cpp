@@ -17,7 +17,8 @@ policy::FrameView Tracer::frame_view(const SymFrame& f, const bytecode::Position
   if (!f.locals_.empty() && f.locals_[0] && f.code->name == "forward") view.module_path = module_path(f.locals_[0]);
   const Marker* marker = nullptr;
   if (f.function && f.function->kind == Kind::kConstant) marker = &find_marker(f.function->object);
-  for (Value* v : f.stack) {
+  for (size_t depth = 0; depth < f.stack.size(); ++depth) {
+    Value* v = f.stack[depth];
     if (!v) continue;
     Value* self = nullptr;
     if (v->kind == Kind::kMethod) {
@@ -48,7 +49,7 @@ policy::FrameView Tracer::frame_view(const SymFrame& f, const bytecode::Position
       }
     } else {
       // The with statement is where this operand was pushed: the nearest BeforeWith whose body covers the pc.
-      region.line = with_line(f, static_cast<int>(&v - f.stack.data()));
+      region.line = with_line(f, static_cast<int>(depth));
       region.key = "with:" + f.code->file + ":" + std::to_string(region.line);
     }
     view.regions.push_back(std::move(region));
