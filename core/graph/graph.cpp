@@ -5,6 +5,21 @@
 #include <algorithm>
 
 namespace breakline::graph {
+namespace {
+OpaqueKind (*classifier)(ObjectHandle) = nullptr;
+}  // namespace
+
+void set_opaque_classifier(OpaqueKind (*classify)(ObjectHandle)) { classifier = classify; }
+
+OpaqueKind opaque_kind(const Arg& arg) {
+  if (const auto* text = std::get_if<std::string>(&arg.v)) {
+    if (*text == "cpu") return OpaqueKind::kCpuDevice;
+    if (*text == "meta") return OpaqueKind::kMetaDevice;
+    return OpaqueKind::kUnknown;
+  }
+  const auto* opaque = std::get_if<Opaque>(&arg.v);
+  return opaque && classifier ? classifier(opaque->object) : OpaqueKind::kUnknown;
+}
 
 int64_t TensorMeta::numel() const {
   int64_t n = 1;

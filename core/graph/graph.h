@@ -74,6 +74,24 @@ struct Arg {
   const ArgSeq* seq() const { return std::get_if<ArgSeq>(&v); }
 };
 
+/// What an opaque constant is to a shape rule.
+enum class OpaqueKind : uint8_t {
+  kUnknown,
+  kEllipsis,
+  kCpuDevice,
+  kMetaDevice,
+  kOtherDevice,
+  kStrided,           ///< torch.strided
+  kContiguousFormat,  ///< torch.contiguous_format
+  kPreserveFormat,
+  kChannelsLast,
+  kChannelsLast3d,
+};
+/// Asks the classifier that `torch` has set; also answers for the strings "cpu" and "meta" (kUnknown
+/// otherwise).
+OpaqueKind opaque_kind(const Arg& arg);
+void set_opaque_classifier(OpaqueKind (*classify)(ObjectHandle));
+
 /// One step of the inlining stack at the place a node comes from.
 struct OriginFrame {
   std::string file;
@@ -100,9 +118,12 @@ struct Node {
   std::vector<std::pair<std::string, Arg>> kwargs;
   std::vector<ValueId> outputs;  ///< kNoValue for a non-tensor element of a multi-output result
   bool multi = false;            ///< the callable returns a tuple/list; outputs are its elements
-  bool mutates = false;          ///< writes an operand (in-place, out=, setitem)
-  bool random = false;           ///< uses the RNG stream: order among random nodes is kept
-  bool ambient = false;          ///< changes ambient state (set_grad_enabled, autocast …): a barrier
+  /// The callable takes operands 0 and 1 of `op` the other way round (Tensor.__rsub__, torch.rsub). From
+  /// CallableInfo.
+  bool reversed = false;
+  bool mutates = false;   ///< writes an operand (in-place, out=, setitem)
+  bool random = false;    ///< uses the RNG stream: order among random nodes is kept
+  bool ambient = false;   ///< changes ambient state (set_grad_enabled, autocast …): a barrier
   bool may_fail = false;  ///< can raise at run time although the metadata is right (index range, linalg)
   std::shared_ptr<const Origin> origin;
 };

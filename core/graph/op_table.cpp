@@ -61,6 +61,7 @@ const Table& table() {
 
 OpRef find_op(std::string_view name) {
   const Table& t = table();
+  if (name == "rsub") return {t.find("sub"), false, true};
   if (const OpRow* row = t.find(name)) return {row, false, false};
   const bool dunder = name.size() > 5 && name.starts_with("__") && name.ends_with("__");
   if (dunder && (name[2] == 'i' || name[2] == 'r')) {

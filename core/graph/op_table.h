@@ -114,8 +114,12 @@ struct ShapeCall {
   std::span<const std::pair<std::string, Arg>> kwargs;
   bool grad_mode = true;
   bool in_place = false;  ///< the in-place form was called ("add_", "+="): operand 0 is written
-  mutable bool returns_list =
-      false;  ///< set by a rule whose op returns a tuple of its outputs (chunk, split …)
+  bool reversed = false;  ///< args are already swapped into the op's order (see OpRef)
+  // What a rule says beside the outputs' metadata.
+  mutable bool returns_list = false;       ///< the op returns a tuple of its outputs (chunk, split …)
+  mutable std::string_view returns_named;  ///< name in torch.return_types when it returns such a tuple
+  mutable std::vector<size_t>
+      also_written;  ///< positional operands written although the op is not an in-place one
   DType default_dtype = DType::kFloat32;
   const TensorMeta& meta(const Arg& a) const;     ///< of a value operand
   const Arg* kwarg(std::string_view name) const;  ///< or null

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Outputs of a call: the op table's shape rule when it answers, else the meta-tensor call.
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/torch/ambient.h"
 #include "core/torch/arg_object.h"
@@ -45,6 +46,19 @@ std::optional<InferFailure> check_operands(const Call& call, bool& has_scalar) {
   return std::nullopt;
 }
 
+/// torch.return_types.<name>, borrowed; null when this PyTorch lacks it.
+PyTypeObject* return_type(std::string_view name) {
+  static auto& found = *new std::unordered_map<std::string_view, PyTypeObject*>;
+  const auto it = found.find(name);
+  if (it != found.end()) return it->second;
+  const py::Ref module = py::Ref::steal(PyImport_ImportModule("torch.return_types"));
+  const py::Ref key =
+      py::Ref::steal(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  PyObject* type = module && key ? PyObject_GetAttr(module.get(), key.get()) : nullptr;
+  if (!type) PyErr_Clear();
+  return found[name] = reinterpret_cast<PyTypeObject*>(type);
+}
+
 std::optional<Inferred> by_rule(const Call& call) {
   const graph::OpRow* row = call.info.row;
   if (!row || !row->rule || has_keyword(call, "out")) return std::nullopt;
@@ -60,6 +74,7 @@ std::optional<Inferred> by_rule(const Call& call) {
   if (call.info.reversed && call.args.size() == 2) {
     swapped = {call.args[1], call.args[0]};
     shape.args = swapped;
+    shape.reversed = true;
   }
   auto outs = row->rule(shape, *row);
   if (!outs) return std::nullopt;
@@ -67,6 +82,11 @@ std::optional<Inferred> by_rule(const Call& call) {
   Inferred answer;
   answer.structure = shape.returns_list ? Inferred::kTuple : Inferred::kTensor;
   answer.outs = std::move(*outs);
+  if (!shape.returns_named.empty()) {
+    answer.named_tuple = return_type(shape.returns_named);
+    if (!answer.named_tuple) return std::nullopt;
+    answer.structure = Inferred::kNamedTuple;
+  }
   answer.non_tensors.resize(answer.outs.size());
   for (graph::ShapeOut& out : answer.outs) {
     if (out.alias >= 0 && shape.args[static_cast<size_t>(out.alias)].is_value()) {
@@ -74,9 +94,59 @@ std::optional<Inferred> by_rule(const Call& call) {
       if (!swapped.empty()) out.alias = 1 - out.alias;
     }
   }
-  if (call.info.in_place && !call.args.empty() && call.args[0].is_value())
-    answer.written.push_back(call.args[0].id());
+  const auto wrote = [&](const Arg& a, const graph::TensorMeta* now) {
+    if (!a.is_value()) return;
+    answer.written.push_back(a.id());
+    answer.written_meta.push_back(now ? *now : call.graph.values[static_cast<size_t>(a.id())].meta);
+  };
+  if (call.info.in_place && !call.args.empty()) {
+    wrote(call.args[0], answer.outs.empty() ? nullptr : &answer.outs[0].meta);
+  }
+  for (size_t i : shape.also_written) wrote(call.args[i], nullptr);
+  if (row->name == "setitem") {  // returns None; its one "output" was the written operand
+    answer.structure = Inferred::kNone;
+    answer.outs.clear();
+    answer.non_tensors.clear();
+  }
   return answer;
+}
+
+InferFailure data_dependent(std::string message, std::string_view reason) {
+  InferFailure f;
+  f.why = InferFailure::kDataDependent;
+  f.reason = reason;
+  f.message = std::move(message);
+  return f;
+}
+
+/// x[mask] has a shape that depends on the mask; one_hot without a class count reads its operand.
+std::optional<InferFailure> data_dependent_index(const Call& call) {
+  const std::string_view row = call.info.row ? call.info.row->name : "";
+  if (row == "one_hot") {
+    const bool counted = call.args.size() > 1 ? !std::holds_alternative<int64_t>(call.args[1].v) ||
+                                                    std::get<int64_t>(call.args[1].v) >= 0
+                                              : has_keyword(call, "num_classes");
+    if (!counted) return data_dependent("one_hot without num_classes", "one-hot-classes");
+  }
+  if (row == "repeat_interleave") {
+    const bool counts =
+        call.args.size() > 1 ? call.args[1].is_value() : call.args.size() == 1 && call.kwargs.empty();
+    if (counts && !has_keyword(call, "output_size"))
+      return data_dependent("repeat counts from a tensor", "dynamic-shape");
+  }
+  if (row != "getitem" || call.args.size() != 2) return std::nullopt;
+  bool mask = false;
+  const auto look = [&](const Arg& a) {
+    if (!a.is_value()) return;
+    const graph::Value& v = call.graph.values[static_cast<size_t>(a.id())];
+    mask = mask ||
+           (!v.is_scalar && (v.meta.dtype == graph::DType::kBool || v.meta.dtype == graph::DType::kUInt8));
+  };
+  look(call.args[1]);
+  if (const graph::ArgSeq* seq = call.args[1].seq())
+    std::for_each(seq->items.begin(), seq->items.end(), look);
+  if (mask) return data_dependent("indexing by a mask", "dynamic-shape");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -101,6 +171,7 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
     f.message = info.name + ": the output's shape depends on data";
     return f;
   }
+  if (auto bad = data_dependent_index(call)) return *bad;
   const Ambient now = current_ambient();
   if (now.autocast_cpu || now.autocast_other) return unsupported("autocast is on", "global-state");
   if (auto answer = by_rule(call)) return std::move(*answer);

@@ -363,8 +363,16 @@ std::variant<Inferred, InferFailure> classify_all(const Call& call, const Prepar
                    "non-tensor-result");
   }
   for (size_t i = 0; i < made.twins.size(); ++i) {
-    if (version_of(made.twins[i].get()) != made.versions[i])
+    if (version_of(made.twins[i].get()) != made.versions[i]) {
       answer.written.push_back(static_cast<ValueId>(i));
+      TensorMeta now = call.graph.values[static_cast<size_t>(call.operands[i])].meta;
+      const TensorMeta after = meta_of(made.twins[i].get());
+      if (after.requires_grad != now.requires_grad) {
+        now.requires_grad = after.requires_grad;
+        now.is_leaf = after.is_leaf;
+      }
+      answer.written_meta.push_back(std::move(now));
+    }
   }
   return answer;
 }

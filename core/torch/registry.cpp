@@ -78,7 +78,8 @@ class Registry {
     CallableInfo info;
     info.kind = CallableKind::kOp;
     std::string_view known = name;
-    graph::OpRef found = graph::find_op(known);
+    graph::OpRef found = graph::find_op(shown);  // "Tensor.where" differs from torch.where
+    if (!found.row) found = graph::find_op(known);
     if (!found.row && known.starts_with("special_")) found = graph::find_op(known.substr(8));
     info.row = found.row;
     info.in_place = found.in_place;

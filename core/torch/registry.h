@@ -71,6 +71,9 @@ struct Inferred {
   /// Operands whose data the call writes (in-place, out=, running statistics of batch_norm): the node
   /// mutates.
   std::vector<graph::ValueId> written;
+  /// New metadata of written operands that are no output (x[0] = w makes x require grad when w does): by
+  /// position in `written`.
+  std::vector<graph::TensorMeta> written_meta;
 };
 struct InferFailure {
   enum Why {

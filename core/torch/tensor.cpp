@@ -64,6 +64,29 @@ graph::DeviceKind device_from_number(int32_t number) {
 
 const Library* library() { return the_library.ready ? &the_library : nullptr; }
 
+/// For shape rules: what an opaque constant is.
+static graph::OpaqueKind classify_opaque(graph::ObjectHandle handle) {
+  using graph::OpaqueKind;
+  auto* object = static_cast<PyObject*>(handle);
+  if (object == Py_Ellipsis) return OpaqueKind::kEllipsis;
+  PyTypeObject* type = Py_TYPE(object);
+  const PythonObjects& p = the_library.py;
+  if (type == p.device) {
+    const std::string text = py::to_string(object);
+    return text == "cpu"    ? OpaqueKind::kCpuDevice
+           : text == "meta" ? OpaqueKind::kMetaDevice
+                            : OpaqueKind::kOtherDevice;
+  }
+  if (type == p.layout)
+    return py::to_string(object) == "torch.strided" ? OpaqueKind::kStrided : OpaqueKind::kUnknown;
+  if (type != p.memory_format) return OpaqueKind::kUnknown;
+  const std::string text = py::to_string(object);
+  if (text == "torch.contiguous_format") return OpaqueKind::kContiguousFormat;
+  if (text == "torch.preserve_format") return OpaqueKind::kPreserveFormat;
+  if (text == "torch.channels_last") return OpaqueKind::kChannelsLast;
+  return text == "torch.channels_last_3d" ? OpaqueKind::kChannelsLast3d : OpaqueKind::kUnknown;
+}
+
 bool initialize() {
   static bool tried = false;
   if (tried) return the_library.ready;
@@ -73,6 +96,7 @@ bool initialize() {
   if (!load_library(candidate)) return false;
   the_library = candidate;
   the_layout = probe_layout(the_library);
+  graph::set_opaque_classifier(&classify_opaque);
   if (the_layout.object_offset == 0 && !the_library.py.handle_probe) the_library.ready = false;
   return the_library.ready;
 }
