@@ -163,9 +163,17 @@ plain_python() {
   return 1
 }
 
-# How much pip is about to fetch, from the registry's own answer, in words.
+# How much pip is about to fetch, in words. pip's own dry run tells the files; from 23.2 on it reads their metadata only,
+# older ones would fetch every file for that, so they are renewed first.
 download_size() {
-  "$1" -m pip install --dry-run --quiet --ignore-installed --report - -r "$root/packaging/requirements.txt" 2>/dev/null |
+  local version
+  version=$("$1" -m pip --version | cut -d' ' -f2)
+  if ! at_least "$version" 23.2; then
+    "$1" -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.2' >/dev/null 2>&1 || true
+    version=$("$1" -m pip --version | cut -d' ' -f2)
+  fi
+  { at_least "$version" 23.2 &&
+    timeout 120 "$1" -m pip install --dry-run --quiet --ignore-installed --report - -r "$root/packaging/requirements.txt" 2>/dev/null; } |
     "$1" -c '
 import json, os, sys, urllib.parse, urllib.request
 total = 0
