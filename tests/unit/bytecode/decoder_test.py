@@ -34,7 +34,7 @@ def library_sources():
             wanted = ("test_grammar.py", "test_patma.py", "test_coroutines.py", "test_except_star.py", "test_type_params.py",
                       "test_unpack_ex.py", "test_with.py", "test_generators.py", "test_listcomps.py", "test_super.py")
             names = [n for n in names if n in wanted]
-        for name in names if folder == "test" or "--all" in sys.argv else names[::3]:
+        for name in names if folder == "test" or "--all" in sys.argv else names[::8]:
             if name.endswith(".py"):
                 yield os.path.join(path, name)
 
@@ -92,7 +92,7 @@ class AgainstDis(unittest.TestCase):
             for code in code_objects(compile(source, path, "exec", dont_inherit=True)):
                 self.check(code)
                 count += 1
-        self.assertGreater(count, 4000)
+        self.assertGreater(count, 1500)
 
     def test_long_jumps(self):
         body = "\n".join("    x = x + y * %d" % k for k in range(400))
