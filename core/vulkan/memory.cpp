@@ -105,6 +105,11 @@ bool Memory::take(int index, int64_t bytes, Buffer* out) {
 
 int Memory::add_block(int64_t bytes, MemoryKind kind) {
   const Api& api = device_.api();
+  const auto& properties = device_.memory_properties();
+  uint32_t heap = properties.memoryTypes[type_index_[static_cast<int>(kind)]].heapIndex;
+  if (static_cast<uint64_t>(bytes) > properties.memoryHeaps[heap].size) {
+    throw VulkanError{VK_ERROR_OUT_OF_DEVICE_MEMORY, "The Vulkan device has too little memory."};
+  }
   auto block = std::make_unique<Block>();
   block->kind = kind;
   block->bytes = bytes;

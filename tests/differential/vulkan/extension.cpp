@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Python module _bl_vulkan_test: builds a graph from recorded calls on real tensors, runs it by the Vulkan plans, and
-// shows the device layer's counters.
+// Python module _bl_vulkan_test: builds a graph from recorded calls on real tensors, runs it by the Vulkan
+// plans, and shows the device layer's counters.
 #include <map>
 
 #include "core/graph/op_table.h"
@@ -49,7 +49,8 @@ void add_outputs(Recorded& r, graph::Node& node, PyObject* result, int index) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) add(PySequence_Fast_GET_ITEM(result, i));
 }
 
-/// A row of the op table, or one with just the name where the table has none (then no shape rule is needed here).
+/// A row of the op table, or one with just the name where the table has none (then no shape rule is needed
+/// here).
 const graph::OpRow* row_of(const torch::CallableInfo& info, const char* name) {
   if (info.row || !name) return info.row;
   static std::map<std::string, graph::OpRow> rows;
@@ -63,8 +64,8 @@ bool add_call(Recorded& r, PyObject* call) {
   PyObject *callable, *args, *kwargs, *result;
   int mutates = 0;
   const char* row_name = nullptr;
-  if (!PyArg_ParseTuple(call, "OO!O!Opz", &callable, &PyTuple_Type, &args, &PyDict_Type, &kwargs, &result, &mutates,
-                        &row_name)) {
+  if (!PyArg_ParseTuple(call, "OO!O!Opz", &callable, &PyTuple_Type, &args, &PyDict_Type, &kwargs, &result,
+                        &mutates, &row_name)) {
     return false;
   }
   const auto id_of = [&](PyObject* tensor) { return r.id_of(tensor); };
@@ -104,8 +105,8 @@ PyObject* make_plan(PyObject*, PyObject* args) {
   PyObject *inputs, *calls, *outputs;
   const char* name;
   int needs_grad = 0;
-  if (!PyArg_ParseTuple(args, "O!O!O!s|p", &PyList_Type, &inputs, &PyList_Type, &calls, &PyList_Type, &outputs, &name,
-                        &needs_grad)) {
+  if (!PyArg_ParseTuple(args, "O!O!O!s|p", &PyList_Type, &inputs, &PyList_Type, &calls, &PyList_Type,
+                        &outputs, &name, &needs_grad)) {
     return nullptr;
   }
   Recorded r;
@@ -170,8 +171,8 @@ PyObject* plan_info(PyObject*, PyObject* capsule) {
   for (const double t : vulkan::kernel_times_us(*held->plan)) {
     PyList_Append(times, py::Ref::steal(PyFloat_FromDouble(t)).get());
   }
-  return Py_BuildValue("{s:s,s:s,s:N,s:d,s:N}", "plan", info.plan.c_str(), "reason", info.reason.c_str(), "kernels",
-                       kernels, "compile_us", info.compile_us, "times_us", times);
+  return Py_BuildValue("{s:s,s:s,s:N,s:d,s:N}", "plan", info.plan.c_str(), "reason", info.reason.c_str(),
+                       "kernels", kernels, "compile_us", info.compile_us, "times_us", times);
 }
 
 PyObject* initialize(PyObject*, PyObject*) { return PyBool_FromLong(torch::initialize()); }
@@ -192,8 +193,10 @@ PyObject* options(PyObject*, PyObject* args, PyObject* kwargs) {
                                    &barriers, &name)) {
     return nullptr;
   }
-  vulkan::set_vulkan_options(
-      {.validation = validation != 0, .force_staging = staging != 0, .force_barriers = barriers != 0, .device = name});
+  vulkan::set_vulkan_options({.validation = validation != 0,
+                              .force_staging = staging != 0,
+                              .force_barriers = barriers != 0,
+                              .device = name});
   Py_RETURN_NONE;
 }
 
@@ -213,11 +216,11 @@ PyObject* messages(PyObject*, PyObject*) {
 PyObject* stats(PyObject*, PyObject*) {
   const vulkan::VulkanStats s = vulkan::vulkan_stats();
   const auto n = [](int64_t v) { return static_cast<long long>(v); };
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device_bytes", n(s.device_bytes), "resident_bytes",
-                       n(s.resident_bytes), "uploads", n(s.uploads), "upload_bytes", n(s.upload_bytes),
-                       "resident_hits", n(s.resident_hits), "stale_retries", n(s.stale_retries), "downloads",
-                       n(s.downloads), "submits", n(s.submits), "dispatches", n(s.dispatches), "pipelines",
-                       n(s.pipelines));
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "device_bytes", n(s.device_bytes),
+                       "resident_bytes", n(s.resident_bytes), "uploads", n(s.uploads), "upload_bytes",
+                       n(s.upload_bytes), "resident_hits", n(s.resident_hits), "stale_retries",
+                       n(s.stale_retries), "downloads", n(s.downloads), "submits", n(s.submits), "dispatches",
+                       n(s.dispatches), "pipelines", n(s.pipelines));
 }
 
 PyObject* lose_device(PyObject*, PyObject* count) {
@@ -236,8 +239,8 @@ PyMethodDef kMethods[] = {
     {"run", &run_plan, METH_VARARGS, "run(plan, inputs) -> outputs"},
     {"info", &plan_info, METH_O, "info(plan) -> dict"},
     {"device", &device, METH_NOARGS, "vulkan_info()"},
-    {"options", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&options)), METH_VARARGS | METH_KEYWORDS,
-     "set_vulkan_options"},
+    {"options", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&options)),
+     METH_VARARGS | METH_KEYWORDS, "set_vulkan_options"},
     {"shutdown", &shutdown, METH_NOARGS, "shutdown_vulkan()"},
     {"messages", &messages, METH_NOARGS, "validation_messages()"},
     {"stats", &stats, METH_NOARGS, "vulkan_stats()"},

@@ -48,7 +48,7 @@ def mlp_eager(x, w1, b1, w2, b2):
 
 
 def test_linear():
-    for m, n, k in [(1, 1, 1), (1, 10, 7), (3, 5, 4), (16, 32, 20), (17, 33, 64), (5, 8, 700), (70, 130, 36), (2, 3, 4096)]:
+    for m, n, k in [(1, 10, 7), (3, 5, 4), (17, 33, 64), (5, 8, 700), (70, 130, 36)]:
         x, w, b = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
         one(f"linear {m} {n} {k}", linear, x, w, b, row="linear")
         one(f"linear {m} {n} {k}, no bias", linear, x, w, row="linear")
@@ -59,7 +59,7 @@ def test_linear():
 
 
 def test_products():
-    for m, n, k in [(1, 1, 1), (7, 9, 5), (8, 8, 8), (33, 64, 17), (64, 12, 600)]:
+    for m, n, k in [(1, 1, 1), (7, 9, 5), (33, 64, 17)]:
         a, b = torch.randn(m, k), torch.randn(k, n)
         one(f"mm {m} {n} {k}", torch.mm, a, b, row="mm")
         one(f"matmul of transposed {m} {n} {k}", torch.matmul, a.t().contiguous().t(), b.t().contiguous().t(), row="matmul")
@@ -80,7 +80,7 @@ def test_products():
 
 def test_rows():
     inf = float("inf")
-    for shape in [(4,), (3, 7), (2, 3, 33), (5, 1), (1, 300), (2, 3, 4, 5)]:
+    for shape in [(4,), (5, 1), (2, 3, 33)]:
         x = torch.randn(shape) * 10
         for dim in range(-1, len(shape)):
             one(f"softmax {shape} {dim}", softmax, x, dim, row="softmax")
@@ -100,8 +100,7 @@ def test_rows():
     for function, row in ((softmax, "softmax"), (torch.log_softmax, "log_softmax"), (torch.sum, "sum"), (torch.amin, "amin")):
         one(f"{row}, special", function, special, -1, row=row)
     # lavapipe leaves loops after 65,535 iterations, without a word.
-    for length in (70_001, 300_000):
-        one(f"sum of {length}", torch.sum, torch.randn(2, length) + 1, 1, row="sum")
+    one("long sum", torch.sum, torch.randn(2, 70_001) + 1, 1, row="sum")
     one("long softmax", softmax, torch.randn(2, 50_257), 1, row="softmax")
     record = Recorder(huge := torch.ones(1, 2_000_000))
     (got,) = record.plan("vulkan", record(torch.sum, record(torch.mul, huge, 2.0), 1, row="sum"))(huge)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pointwise kernels: every function over special values and wide ranges, and random fused graphs."""
+import os
 import random
 
 import torch
 
 from recorder import Recorder, bl, check, clone_all, main
 
+GRAPHS = int(os.environ.get("BREAKLINE_VULKAN_GRAPHS", "60"))  # more for a long run
 inf, nan = float("inf"), float("nan")
 SPECIAL = torch.tensor(
     [0.0, -0.0, 1.0, -1.0, inf, -inf, nan, 0.5, -0.5, 1.5, 2.5, -2.5, 3.4e38, -3.4e38, 1.2e-38, 88.7, 88.73, 89.0, -87.0,
@@ -146,7 +148,7 @@ def in_double(record, outputs):
 
 def test_random_graphs():
     seen = 0
-    for seed in range(200):
+    for seed in range(GRAPHS):
         rng = random.Random(seed)
         torch.manual_seed(seed)
         record, inputs, outputs = random_graph(rng)
@@ -165,7 +167,7 @@ def test_random_graphs():
                     else:
                         check(f"seed {seed} {name} output {i}", got, eager)
                 assert all(torch.equal(a, b) or a.is_floating_point() for a, b in zip(before, inputs))
-    assert seen >= 380, f"only {seen} of 400 plans ran on the device"
+    assert seen >= 1.9 * GRAPHS, f"only {seen} of {2 * GRAPHS} plans ran on the device"
 
 
 def test_fusion():
