@@ -8,6 +8,7 @@ put back (a running generator, an open file) is named in `uncloneable`.
 
 import collections
 import contextlib
+import ctypes
 import io
 import random
 import sys
@@ -33,9 +34,12 @@ class _Storage:
         self.storage, self.saved = storage, storage.clone()
 
     def restore(self):
-        if self.storage.nbytes() != self.saved.nbytes():
-            self.storage.resize_(self.saved.nbytes())
-        self.storage.copy_(self.saved)
+        size = self.saved.nbytes()
+        if self.storage.nbytes() != size:
+            self.storage.resize_(size)
+        if size:
+            # a plain copy: Storage.copy_ wakes PyTorch's thread pool, which costs more than the bytes
+            ctypes.memmove(self.storage.data_ptr(), self.saved.data_ptr(), size)
 
 
 class _Tensor:
@@ -77,6 +81,11 @@ class _Sequence:
             self.target.extend(self.saved)
 
 
+def _identities(mapping):
+    """Which keys and values a dict holds, in order; equal exactly when nothing was put in, taken out or replaced."""
+    return [*map(id, mapping), *map(id, mapping.values())]
+
+
 class _Mapping:
     """A dict of any kind, or the globals that a function uses (`names`)."""
 
@@ -84,6 +93,7 @@ class _Mapping:
         self.target, self.names = target, names
         if names is None:
             self.saved = dict(target)
+            self.identities = _identities(target)
         else:
             self.saved = {name: dict.get(target, name, _MISSING) for name in names}
 
@@ -95,9 +105,7 @@ class _Mapping:
                     target.pop(name, None)
                 elif target.get(name, _MISSING) is not value:
                     target[name] = value
-        elif len(target) != len(self.saved) or any(
-            a is not b or target[a] is not self.saved[b] for a, b in zip(target, self.saved)
-        ):
+        elif (target or self.saved) and _identities(target) != self.identities:
             target.clear()
             target.update(self.saved)
 
