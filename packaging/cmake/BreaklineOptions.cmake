@@ -7,6 +7,9 @@ option(BREAKLINE_TESTS "Build the tests" ON)
 option(BREAKLINE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
 set(BREAKLINE_PYTHONS "" CACHE STRING "Interpreters (list of paths) that the engine extension is built for")
 
+# A library's dependencies (Qt, …) are found in its own folder and linked from others: CMake 3.25 wants them global.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
