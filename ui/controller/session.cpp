@@ -307,7 +307,7 @@ void Session::diagnose(const Break& b) {
   if (!b.explanation.isEmpty()) text << b.explanation;
   call(Method::Diagnose,
        {{QStringLiteral("text"), text.join(QLatin1Char('\n'))},
-        {QStringLiteral("reason"), b.knowledge.isEmpty() ? (b.gb_id.isEmpty() ? b.reason : b.gb_id) : b.knowledge}},
+        {QStringLiteral("reason"), b.reason_id}},
        subject);
 }
 
@@ -319,7 +319,12 @@ QString Session::overlay_value(const QString& key) const {
 
 QString Session::overlay_key(const Region& r) {
   if (parse_overlay_key(r.key).valid()) return r.key;
-  return QStringLiteral("lines:%1:%2-%3").arg(r.file).arg(r.line).arg(r.end_line);
+  // The key of a region in the code names its file as overlays do: KIND:FILE:WHAT.
+  const QString file = r.key.section(QLatin1Char(':'), 1, -2);
+  if (file.isEmpty()) return {};
+  if (r.kind == QLatin1String("decorator")) return QStringLiteral("fn:%1:%2").arg(file, r.qualname);
+  if (r.kind == QLatin1String("with")) return QStringLiteral("lines:%1:%2-%3").arg(file).arg(r.line).arg(r.end_line);
+  return {};
 }
 
 void Session::set_overlay(const QString& key, const QString& value) {
@@ -398,7 +403,8 @@ void Session::set_problem(const Problem& problem) {
 }
 
 void Session::painted() {
-  if (!latency_open_ || running()) return;
+  // A measurement that follows is no part of it.
+  if (!latency_open_ || pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) || pending(Method::Option)) return;
   latency_open_ = false;
   emit latency_measured(double(latency_.nsecsElapsed()) / 1e6);
 }

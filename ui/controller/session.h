@@ -76,7 +76,7 @@ class Session : public QObject {
   void set_overlay(const QString& key, const QString& value);
   void remove_overlay(const QString& key);
   void clear_overlays() { push_overlays({}, tr("remove all toggles")); }
-  /// The key that an overlay on this region has (its own key where that is one, else its lines).
+  /// The key that an overlay on this region has; empty for one that cannot have any (a monkey patch).
   static QString overlay_key(const Region& region);
   /// "From code" ignores the user's toggles without forgetting them.
   void use_overlays(bool on);

@@ -111,9 +111,10 @@ Break parse_break(const QJsonValue& v) {
   Break b;
   b.id = ident(o, "id");
   b.target = ident(o, "target");
-  b.reason = text(o, "reason");
+  b.reason_id = text(o, "reason");
+  b.reason = text(o, "type").remove(QLatin1Char('`'));
+  if (b.reason.isEmpty()) b.reason = b.reason_id;
   b.gb_id = ident(o, "gb_id");
-  b.type = text(o, "type");
   b.file = text(o, "file");
   b.line = number(o, "line");
   b.column = number(o, "column", -1);

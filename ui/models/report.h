@@ -52,9 +52,10 @@ struct Edge {
   QString from, to, break_id, kind;
 };
 
-/// A place the tracer could not pass. Lines are 1-based, columns 0-based (-1 unknown).
+/// A place the tracer could not pass. Lines are 1-based, columns 0-based (-1 unknown). `reason` is the headline for
+/// people, `reason_id` the id of the kind; `before` and `after` are the segments around the break.
 struct Break {
-  QString id, target, reason, gb_id, type, file, explanation, context, after, before, knowledge;
+  QString id, target, reason, reason_id, gb_id, file, explanation, context, after, before, knowledge;
   int line = 0, column = -1, end_line = 0, end_column = -1, events = 0;
   QVector<CallPlace> chain;
   QStringList hints;
@@ -82,6 +83,8 @@ struct Target {
 struct Region {
   QString key, kind, file, qualname, parent, declared, overlay, effective, source;
   int line = 0, end_line = 0, depth = 0, breaks = 0;
+  /// The value in force for its band: "inherit" where nobody said anything.
+  QString band() const { return source == QLatin1String("default") ? QStringLiteral("inherit") : effective; }
 };
 
 struct Overlay {

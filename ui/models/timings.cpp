@@ -31,6 +31,7 @@ Arm arm(const QJsonObject& o) {
   a.q1_us = iqr.size() == 2 ? iqr[0].toDouble() : a.median_us;
   a.q3_us = iqr.size() == 2 ? iqr[1].toDouble() : a.median_us;
   a.n = o.value(QLatin1String("n")).toInt(int(a.samples_us.size()));
+  a.break_even_calls = o.value(QLatin1String("break_even_calls")).toInt();
   a.compile_ms = o.value(QLatin1String("compile_ms")).toDouble();
   a.ratio = ratio(o.value(QLatin1String("ratio")), "value");
   a.verdict = text(o, "verdict");
@@ -89,6 +90,17 @@ QString format_3(double value) {
   if (value == 0) return QStringLiteral("0");
   const int digits = int(std::floor(std::log10(std::fabs(value)))) + 1;
   return QString::number(value, 'f', std::clamp(3 - digits, 0, 6));
+}
+
+QString format_spread(double median_us, double spread_us) {
+  const QString whole = format_us(median_us);
+  const qsizetype space = whole.indexOf(QLatin1Char(' '));
+  if (space < 0) return whole;
+  const QString number = whole.left(space), unit = whole.mid(space);
+  const double scale = unit == QLatin1String(" ns") ? 1e3 : unit == QLatin1String(" ms") ? 1e-3 : unit == QLatin1String(" s") ? 1e-6 : 1;
+  const qsizetype dot = number.indexOf(QLatin1Char('.'));
+  const int digits = dot < 0 ? 0 : int(number.size() - dot - 1);
+  return number + QStringLiteral(" ±") + QString::number(spread_us * scale, 'f', digits) + unit;
 }
 
 QString format_us(double us) {

@@ -23,7 +23,7 @@ struct Arm {
   std::optional<bool> equal;
   QVector<double> samples_us;
   double median_us = 0, q1_us = 0, q3_us = 0, compile_ms = 0, max_abs_err = 0, max_rel_err = 0;
-  int n = 0;
+  int n = 0, break_even_calls = 0;  ///< 0: compiling never pays, or unknown
   std::optional<Ratio> ratio;
 };
 
@@ -46,6 +46,8 @@ Timings parse_timings(const QJsonObject& json);
 
 /// "1.34 ms", "18.0 µs": three significant digits with a unit.
 QString format_us(double us);
+/// "1.35 ±0.03 ms": both in the unit of the first.
+QString format_spread(double median_us, double spread_us);
 /// Three significant digits without an exponent.
 QString format_3(double value);
 

@@ -131,8 +131,8 @@ void Automation::bench() {
   if (toggled_ == 0) {
     const ReportPtr r = session_->report();
     for (const Region& g : r->regions)
-      if (bench_key_.isEmpty() || g.breaks > 0) {
-        bench_key_ = Session::overlay_key(g);
+      if (const QString key = Session::overlay_key(g); !key.isEmpty() && (bench_key_.isEmpty() || g.breaks > 0)) {
+        bench_key_ = key;
         if (g.breaks > 0) break;
       }
     if (!options_.toggles.isEmpty()) bench_key_ = options_.toggles.first().first;

@@ -23,6 +23,7 @@
 #include <QUndoStack>
 #include <QVBoxLayout>
 
+#include "ui/models/words.h"
 #include "ui/panels/panel.h"
 #include "ui/panels/source/source_panel.h"
 #include "ui/shell/palette.h"
@@ -33,8 +34,6 @@ namespace breakline::ui {
 namespace {
 
 constexpr int kNarrowest = 300;  // a lower dock below this is tabbed with its neighbour
-
-QString plural(int n, const char* one) { return MainWindow::tr(one, nullptr, n); }
 
 QLabel* quiet_label(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
@@ -50,7 +49,7 @@ QMainWindow* dock_area(const MainWindow* window) {
 
 MainWindow::MainWindow(Session* session, Document* document, Selection* selection, Theme* theme, QWidget* parent)
     : QMainWindow(parent), session_(session), document_(document), selection_(selection), theme_(theme) {
-  setWindowTitle(tr("Breakline Studio"));
+  setWindowTitle(tr("Breakline Studio[*]"));
   setWindowIcon(QIcon(QStringLiteral(":/icons/app.svg")));
   setAcceptDrops(true);
   setContextMenuPolicy(Qt::NoContextMenu);
@@ -109,6 +108,7 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   refresh_chips();
   refresh_state();
   resize(1280, 800);
+  source_->setFocus();
 }
 
 QAction* MainWindow::add_action(const QString& id, const QString& text, const QString& icon, const QString& shortcut,
@@ -186,6 +186,7 @@ void MainWindow::make_tool_bar() {
     bar->addWidget(b);
     return b;
   };
+  by_id_[QStringLiteral("open")]->setIconText(tr("Open"));
   button(QStringLiteral("open"), tr("Open"));
   bar->addSeparator();
   const auto combo = [&](const QString& label, const QString& name, int width) {
@@ -298,11 +299,11 @@ void MainWindow::arrange() {
   dock("details")->raise();
   if (narrow_) dock("breaks")->raise(), dock("timings")->raise();
   const int w = width(), h = std::max(200, height() - 110);
-  area->resizeDocks({dock("source"), dock("policies")}, {h * 62 / 100, h * 38 / 100}, Qt::Vertical);
+  area->resizeDocks({dock("source"), dock("policies")}, {h * 60 / 100, h * 40 / 100}, Qt::Vertical);
   area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
   if (!narrow_)
     area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
-                      {w * 24 / 100, w * 25 / 100, w * 27 / 100, w * 24 / 100}, Qt::Horizontal);
+                      {w * 24 / 100, w * 24 / 100, w * 27 / 100, w * 25 / 100}, Qt::Horizontal);
   arranged_ = true;
   QTimer::singleShot(0, this, &MainWindow::title_visibility);
 }
@@ -503,7 +504,7 @@ void MainWindow::refresh_targets() {
   policy_set_->clear();
   const int n = int(session_->overlays().size());
   policy_set_->addItem(tr("from code"));
-  policy_set_->addItem(n ? plural(n, QT_TR_NOOP("with %n toggle(s)")) : tr("with toggles"));
+  policy_set_->addItem(n ? counted(n, tr("with %1 toggle"), tr("with %1 toggles")) : tr("with toggles"));
   policy_set_->setCurrentIndex(n && session_->uses_overlays() ? 1 : 0);
   policy_set_->setEnabled(n > 0);
   policy_set_->setToolTip(n ? tr("Compare with what the code alone says") : tr("Set a toggle in the policy tree to have a second set"));

@@ -34,6 +34,19 @@ Unit unit_for(double us) {
   return {1, "µs"};
 }
 
+/// Two short lines instead of one long one: the axis stays narrow.
+QString short_name(const QString& name) {
+  const qsizetype space = name.indexOf(QLatin1Char(' '));
+  return space < 0 ? name : name.left(space) + QLatin1Char('\n') + name.mid(space + 1);
+}
+
+QString ratio_words(const Arm& a) {
+  QString words = QStringLiteral("%1x ±%2").arg(a.ratio->value, 0, 'f', 2).arg((a.ratio->high - a.ratio->low) / 2, 0, 'f', 2);
+  if (!a.verdict.isEmpty()) words += QLatin1Char(' ') + a.verdict;
+  if (a.equal) words += QStringLiteral(" · ") + (*a.equal ? DistributionPlot::tr("same") : DistributionPlot::tr("differs"));
+  return words;
+}
+
 }  // namespace
 
 Tone arm_tone(const QString& id) {
@@ -101,7 +114,7 @@ DistributionPlot::DistributionPlot(Theme* theme, QWidget* parent) : QWidget(pare
 void DistributionPlot::set_arms(const QVector<Arm>& arms, bool stale) {
   arms_.clear();
   for (const Arm& a : arms)
-    if (a.available && !a.samples_us.isEmpty()) arms_.push_back(a);
+    if (a.id != QLatin1String("eager_aa")) arms_.push_back(a);  // the noise pair is a number, not a picture
   stale_ = stale;
   rebuild();
 }
@@ -143,12 +156,14 @@ void DistributionPlot::rebuild() {
   }
   double low = 1e300, high = 0;
   for (const Arm& a : std::as_const(arms_)) {
+    if (a.samples_us.isEmpty()) continue;
     QVector<double> sorted = a.samples_us;
     std::sort(sorted.begin(), sorted.end());
     // The far tail would flatten everything else; it stays in the numbers and can be scrolled to.
     low = std::min(low, quantile(sorted, 0));
     high = std::max(high, std::max(quantile(sorted, 0.97), a.q3_us));
   }
+  if (high <= low) low = 0, high = std::max(high, 1.0);
   const double margin = std::max((high - low) * 0.08, high * 0.01);
   low = std::max(0.0, low - margin);
   high += margin;
@@ -160,7 +175,9 @@ void DistributionPlot::rebuild() {
   for (int i = 0; i < n; ++i) {
     const Arm& a = arms_[i];
     const double base = n - 1 - i;
-    names->addTick(base + 0.22, a.name);
+    names->addTick(base + 0.3, short_name(a.name));
+    add_words(i, base);
+    if (a.samples_us.isEmpty()) continue;
     QColor color = theme_->color(arm_tone(a.id));
     if (stale_) color.setAlphaF(0.45f);
     QColor fill = color;
@@ -189,12 +206,54 @@ void DistributionPlot::rebuild() {
     median->end->setCoords(a.median_us / unit.scale, base + kHeight);
     median->setPen(QPen(text, 1.4));
   }
+  plot_->axisRect()->setMinimumMargins(QMargins(0, 4, right_width(), 0));
   plot_->yAxis->setTicker(names);
   plot_->yAxis->setRange(-0.2, n - 0.1);
   plot_->xAxis->setLabel(tr("time per call (%1)").arg(QString::fromUtf8(unit.name)));
   plot_->xAxis->ticker()->setTickCount(4);
   plot_->xAxis->setRange(low_, high_);
   plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+/// Median and spread, ratio and verdict at the right of a ridge.
+void DistributionPlot::add_words(int i, double base) {
+  const Arm& a = arms_[i];
+  const bool eager = a.id.startsWith(QLatin1String("eager"));
+  const auto say = [&](const QString& text, double y, const QFont& font, Tone tone) {
+    auto* item = new QCPItemText(plot_);
+    item->setClipToAxisRect(false);
+    item->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
+    item->position->setTypeY(QCPItemPosition::ptPlotCoords);
+    item->position->setCoords(1.0, base + y);
+    item->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    item->setPadding(QMargins(8, 0, 0, 0));
+    item->setText(text);
+    item->setFont(font);
+    item->setColor(theme_->color(stale_ ? Tone::Quiet : tone));
+  };
+  QFont strong = theme_->ui_font();
+  strong.setBold(true);
+  if (!a.available || a.samples_us.isEmpty()) {
+    const QString why = a.reason.isEmpty() ? tr("not available") : a.reason;
+    say(QFontMetrics(theme_->small_font()).elidedText(why, Qt::ElideRight, right_width() - 12), 0.3, theme_->small_font(), Tone::Quiet);
+    return;
+  }
+  say(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2), eager && !a.ratio ? 0.3 : 0.52, strong, Tone::Text);
+  if (a.ratio) say(ratio_words(a), 0.12, theme_->small_font(),
+                   a.verdict == QLatin1String("faster") ? Tone::Compiled : a.verdict == QLatin1String("slower") ? Tone::BreakError : Tone::Quiet);
+}
+
+int DistributionPlot::right_width() const {
+  const QFontMetrics small(theme_->small_font());
+  QFont strong = theme_->ui_font();
+  strong.setBold(true);
+  int width = 60;
+  for (const Arm& a : arms_) {
+    if (!a.available) continue;
+    width = std::max(width, QFontMetrics(strong).horizontalAdvance(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2)));
+    if (a.ratio) width = std::max(width, small.horizontalAdvance(ratio_words(a)));
+  }
+  return width + 20;
 }
 
 void DistributionPlot::show_value(const QPoint& at) {
@@ -205,8 +264,13 @@ void DistributionPlot::show_value(const QPoint& at) {
     return;
   }
   const Arm& a = arms_[i];
-  plot_->setToolTip(tr("%1: median %2, middle half %3 to %4, %n sample(s)", nullptr, a.n)
-                        .arg(a.name, format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us)));
+  if (!a.available) {
+    plot_->setToolTip(QStringLiteral("%1: %2").arg(a.name, a.reason));
+    return;
+  }
+  plot_->setToolTip(tr("%1: median %2, middle half %3 to %4, %5 samples")
+                        .arg(a.name, format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
+                        .arg(a.n));
 }
 
 }  // namespace breakline::ui

@@ -15,7 +15,7 @@ class DistributionPlot : public QWidget {
   Q_OBJECT
  public:
   explicit DistributionPlot(Theme* theme, QWidget* parent = nullptr);
-  /// Only available arms with samples are drawn. A stale plot is dimmed.
+  /// One ridge per arm, top down; unavailable arms keep a line with their reason. A stale plot is dimmed.
   void set_arms(const QVector<Arm>& arms, bool stale);
   bool save(const QString& path);
 
@@ -23,6 +23,8 @@ class DistributionPlot : public QWidget {
   void rebuild();
   void show_value(const QPoint& at);
   void reset_range();
+  void add_words(int i, double base);
+  int right_width() const;
   Theme* theme_;
   QCustomPlot* plot_;
   QVector<Arm> arms_;

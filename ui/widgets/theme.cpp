@@ -55,6 +55,8 @@ QPushButton[primary="true"] { background: @accent; color: @accent_text; border-c
 QComboBox { background: @raised; color: @text; border: 1px solid @line; border-radius: 5px; padding: 3px 8px; min-height: 18px; }
 QComboBox:hover { background: @hover; }
 QComboBox:focus { border-color: @accent; }
+QComboBox::drop-down { border: 0; width: 20px; }
+QComboBox::down-arrow { image: url(:/icons/chevron_%theme%.svg); width: 10px; height: 10px; }
 QComboBox QAbstractItemView { background: @raised; color: @text; border: 1px solid @line; selection-background-color: @selection; selection-color: @text; outline: 0; }
 QLineEdit, QSpinBox { background: @raised; color: @text; border: 1px solid @line; border-radius: 5px; padding: 3px 6px; selection-background-color: @accent; selection-color: @accent_text; }
 QLineEdit:focus { border-color: @accent; }
@@ -70,13 +72,14 @@ QStatusBar { background: @ground; color: @quiet; border-top: 1px solid @line; }
 QStatusBar::item { border: 0; }
 QStatusBar QLabel { color: @quiet; padding: 2px 6px; }
 QHeaderView { background: @pane; }
-QHeaderView::section { background: @pane; color: @quiet; border: 0; border-bottom: 1px solid @line; padding: 4px 8px; }
+QHeaderView::section { background: @pane; color: @quiet; border: 0; border-bottom: 1px solid @line; padding: 0 6px; }
 QTableView, QTreeView, QTextBrowser, QPlainTextEdit, QListView { background: @pane; color: @text; border: 0; selection-background-color: @selection; selection-color: @text; outline: 0; }
 QTableView::item, QTreeView::item { padding: 2px 6px; border: 0; }
 QTableView::item:selected, QTreeView::item:selected { background: @selection; color: @text; }
 QTreeView::item:hover, QTableView::item:hover { background: @hover; }
 QTreeView::item:selected:hover, QTableView::item:selected:hover { background: @selection; }
 QGraphicsView, QsciScintilla { border: 0; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 QTabBar { background: @ground; }
 QTabBar::tab { background: transparent; color: @quiet; padding: 6px 12px; border: 0; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
@@ -105,7 +108,7 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 }  // namespace
 
 Theme::Theme(QObject* parent) : QObject(parent), colors_(std::size(kToneNames)) {
-  const double points = 9.5;
+  const double points = 9;
   ui_font_ = first_font({QStringLiteral("Inter"), QStringLiteral("Noto Sans CJK SC"), QStringLiteral("Noto Sans"),
                          QStringLiteral("DejaVu Sans")},
                         points);
@@ -161,6 +164,7 @@ void Theme::apply() {
   for (int i = 0; i < int(std::size(kToneNames)); ++i) order.push_back(i);
   std::sort(order.begin(), order.end(), [](int a, int b) { return qstrlen(kToneNames[a]) > qstrlen(kToneNames[b]); });
   for (int i : order) style.replace(QLatin1Char('@') + QLatin1String(kToneNames[i]), colors_[i].name());
+  style.replace(QLatin1String("%theme%"), name_);
   qApp->setStyleSheet(style);
 }
 

@@ -25,7 +25,7 @@ const char* const kReport = R"({"schema": 1, "file": "/tmp/m.py", "targets": [{"
   "segments": [{"id": "s0", "ops": [{"name": "add", "line": 3, "file": "m.py", "shape": [2, 3], "dtype": "f32", "kernel": null}]},
                {"id": "s1", "ops": []}],
   "edges": [{"from": "s0", "to": "s1", "break": "b1", "kind": "break"}],
-  "breaks": [{"id": "b1", "reason": "why", "file": "/tmp/m.py", "line": 4, "events": 3,
+  "breaks": [{"id": "b1", "reason": "kind", "type": "Call to `f`", "file": "/tmp/m.py", "line": 4, "events": 3,
               "policy": {"effective": "error", "source": "default"}}]}],
   "regions": [{"key": "fn:m.py:f", "file": "m.py", "line": 1, "end_line": 9},
               {"key": "lines:m.py:4-5", "file": "m.py", "line": 4, "end_line": 5, "effective": "error"}]})";
@@ -63,6 +63,8 @@ void ModelsTest::report_is_read() {
   QVERIFY(b->is_error());
   QCOMPARE(b->target, QStringLiteral("t"));
   QCOMPARE(b->events, 3);
+  QCOMPARE(b->reason, QStringLiteral("Call to f"));
+  QCOMPARE(b->reason_id, QStringLiteral("kind"));
   QVERIFY(!b->cost_us);
   QCOMPARE(r.find_segment(QStringLiteral("s0"))->ops.first().shape, QStringLiteral("[2, 3]"));
   QCOMPARE(r.find_segment(QStringLiteral("s0"))->ops.first().kernel, -1);

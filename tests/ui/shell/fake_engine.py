@@ -21,7 +21,7 @@ REGIONS = [
     ("fn:demo_model.py:Net.forward", "function", 26, 32, "Net.forward", "", "inherit"),
     ("fn:demo_model.py:Block.forward", "function", 14, 17, "Block.forward", "", "inherit"),
     ("fn:demo_model.py:step", "function", 35, 40, "step", "", "inherit"),
-    ("lines:demo_model.py:37-39", "with", 37, 39, "error_on_graph_break(False)", "fn:demo_model.py:step", "allow"),
+    ("with:demo_model.py:37", "with", 37, 39, "step", "fn:demo_model.py:step", "allow"),
 ]
 # target, reason, line, columns, regions innermost first, explanation, hints, events
 BREAKS = [
@@ -33,7 +33,7 @@ BREAKS = [
     ("Net", "print() needs the value", 31, (8, 38), ["fn:demo_model.py:Net.forward"],
      "print() shows its arguments at once, so the graph before it has to end.", ["Print after the call."], 1),
     ("step", "Call to torch._dynamo.graph_break()", 39, (8, 35),
-     ["lines:demo_model.py:37-39", "fn:demo_model.py:step"], "The program asks for a graph break here.", [], 2),
+     ["with:demo_model.py:37", "fn:demo_model.py:step"], "The program asks for a graph break here.", [], 2),
 ]
 OPS = {
     ("Net", 0): [("layer_norm", 15, "blocks.0.norm"), ("linear", 16, "blocks.0.up"), ("gelu", 16, "blocks.0"),
@@ -68,11 +68,15 @@ def break_id(row):
     return "b:%s:%d:%d:%s" % (FILE, row[2], row[3][0], row[1])
 
 
+OVERLAY_KEYS = {"with:demo_model.py:37": "lines:demo_model.py:37-39"}  # others are overlay keys themselves
+
+
 def resolve(keys):
     for key in keys:
-        value = State.overlays.get(key, "inherit")
+        overlay = OVERLAY_KEYS.get(key, key)
+        value = State.overlays.get(overlay, "inherit")
         if value != "inherit":
-            return value, key
+            return value, overlay
         declared = next(r[6] for r in REGIONS if r[0] == key)
         if declared != "inherit":
             return declared, key
@@ -106,12 +110,12 @@ def report(path):
         segments, edges, breaks, error = [segment(target, 0, path, "break")], [], [], None
         for i, row in enumerate(rows):
             effective, source = resolve(row[4])
-            b = {"id": break_id(row), "target": target, "reason": row[1], "gb_id": None, "type": "unsupported",
+            b = {"id": break_id(row), "target": target, "reason": "kind-%d" % i, "gb_id": None, "type": row[1],
                  "file": path, "line": row[2], "column": row[3][0], "end_line": row[2], "end_column": row[3][1],
                  "chain": [{"file": path, "line": row[2], "function": "Net.forward" if target == "Net" else "step"}],
                  "explanation": row[5], "hints": row[6], "context": "", "events": row[7],
-                 "policy": {"effective": effective, "source": source}, "after": "%s/%d" % (target, i),
-                 "before": None, "knowledge": "breakline/data-dependent"}
+                 "policy": {"effective": effective, "source": source}, "before": "%s/%d" % (target, i),
+                 "after": None, "knowledge": "breakline/data-dependent"}
             breaks.append(b)
             if effective == "error":
                 error = {"type": "torch._dynamo.exc.Unsupported", "message": row[1] + "\n  Explanation: " + row[5],
@@ -119,9 +123,9 @@ def report(path):
                                       "torch._dynamo.exc.Unsupported: %s\n  Explanation: %s"
                                       % (path, row[2], row[1], row[5]), "break": b["id"]}
                 break
-            b["before"] = "%s/%d" % (target, i + 1)
+            b["after"] = "%s/%d" % (target, i + 1)
             segments.append(segment(target, i + 1, path, "return" if i + 1 == len(rows) else "break"))
-            edges.append({"from": b["after"], "to": b["before"], "break": b["id"], "kind": "break"})
+            edges.append({"from": b["before"], "to": b["after"], "break": b["id"], "kind": "break"})
         targets.append({"id": target, "name": target, "kind": "module" if target == "Net" else "function", "file": path,
                         "line": line, "fullgraph": False, "graphs": sum(1 for s in segments if s["ops"]),
                         "ops": sum(len(s["ops"]) for s in segments), "breaks_traced": len(breaks),
@@ -136,10 +140,10 @@ def report(path):
         effective, source = resolve(chain)
         regions.append({"key": key, "kind": kind, "file": path, "line": first, "end_line": last, "qualname": name,
                         "depth": len(chain) - 1, "parent": parent or None, "declared": declared,
-                        "overlay": State.overlays.get(key, "inherit"),
-                        "effective": "inherit" if source == "default" else effective, "source": source,
+                        "overlay": State.overlays.get(OVERLAY_KEYS.get(key, key), "inherit"),
+                        "effective": effective, "source": source,
                         "breaks": sum(1 for b in BREAKS if key in b[4])})
-    known = {r[0] for r in REGIONS}
+    known = {OVERLAY_KEYS.get(r[0], r[0]) for r in REGIONS}
     rejects = [break_id(b) for b in BREAKS]
     return {"schema": 1, "breakline": "0.1.0", "python": "3.11.7", "torch": "2.13.0", "file": path, "argv": [],
             "device": State.options["device"], "threads": 2, "targets": targets,

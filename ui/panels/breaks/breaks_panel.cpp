@@ -56,6 +56,7 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(26);
   table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setFixedHeight(26);
   table_->horizontalHeader()->setMinimumSectionSize(28);
   table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->horizontalHeader()->setSectionResizeMode(BreakTableModel::Why, QHeaderView::Stretch);

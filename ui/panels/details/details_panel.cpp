@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QDesktopServices>
+#include <QEvent>
 #include <QFileInfo>
 #include <QLocale>
 #include <QScrollBar>
@@ -13,6 +14,7 @@
 #include <QUrlQuery>
 #include <QVBoxLayout>
 
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -69,20 +71,27 @@ DetailsPanel::DetailsPanel(const PanelContext& context, QWidget* parent) : Panel
     refresh();
   });
   commands_ << toggle;
-}
-
-QList<QWidget*> DetailsPanel::title_tools() {
-  auto* button = new QToolButton(this);
-  button->setObjectName(QStringLiteral("language"));
-  button->setProperty("word", true);
-  button->setToolTip(tr("Switch the language of the explanation (%1)").arg(commands_.first()->shortcut().toString()));
-  const auto name = [this, button] {
-    button->setText(language_ == Language::English ? QStringLiteral("简体中文") : QStringLiteral("English"));
+  // The switch floats over the page's corner: it belongs to the text, not to the window.
+  switch_ = new QToolButton(browser_);
+  switch_->setObjectName(QStringLiteral("language"));
+  switch_->setToolTip(tr("Switch the language of the explanation (%1)").arg(toggle->shortcut().toString()));
+  const auto name = [this] {
+    switch_->setText(language_ == Language::English ? QStringLiteral("中文") : QStringLiteral("English"));
+    switch_->adjustSize();
+    switch_->move(browser_->width() - switch_->width() - 14, 6);
   };
   name();
-  connect(button, &QToolButton::clicked, commands_.first(), &QAction::trigger);
-  connect(commands_.first(), &QAction::triggered, button, name);
-  return {button};
+  connect(switch_, &QToolButton::clicked, toggle, &QAction::trigger);
+  connect(toggle, &QAction::triggered, switch_, name);
+  browser_->installEventFilter(this);
+}
+
+bool DetailsPanel::eventFilter(QObject* object, QEvent* event) {
+  if (object == browser_ && (event->type() == QEvent::Resize || event->type() == QEvent::Show)) {
+    switch_->adjustSize();
+    switch_->move(browser_->width() - switch_->width() - 14, 6);
+  }
+  return Panel::eventFilter(object, event);
 }
 
 QString DetailsPanel::heading(const QString& text) const {
@@ -136,8 +145,8 @@ QString DetailsPanel::break_page(const Break& b) const {
                         (b.column >= 0 ? tr(", columns %1–%2").arg(b.column + 1).arg(b.end_column) : QString());
   page += QStringLiteral("<p>%1<br>%2</p>")
               .arg(place_link(b.file, b.line, place),
-                   quiet(tr("%1, decided by %2 · %n event(s)", nullptr, b.events)
-                             .arg(b.is_error() ? tr("error") : tr("allowed"), b.policy_source)));
+                   quiet(tr("%1, decided by %2").arg(b.is_error() ? tr("error") : tr("allowed"), b.policy_source) +
+                          QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
   if (!b.explanation.isEmpty()) page += QStringLiteral("<p>%1</p>").arg(html(b.explanation));
   if (!b.hints.isEmpty()) {
     page += heading(tr("Hints")) + QStringLiteral("<ul style='margin-left:-24px'>");
@@ -211,9 +220,9 @@ QString DetailsPanel::segment_page(const Segment& s) const {
                      .arg(theme()->css(Tone::Segment), s.ops.isEmpty() ? tr("Segment without ops") : tr("Segment (a graph)"));
   page += QStringLiteral("<p>%1<br>%2</p>")
               .arg(place_link(s.file, s.line, tr("%1, lines %2–%3").arg(s.function).arg(s.line).arg(s.end_line)),
-                   quiet(tr("%n op(s)", nullptr, int(s.ops.size())) + QStringLiteral(" · ") +
-                         tr("%n kernel(s)", nullptr, s.kernel_count) + QStringLiteral(" · ") + tr("%n guard(s)", nullptr, s.guards) +
-                         QStringLiteral(" · ") + tr("%n run(s)", nullptr, s.runs)));
+                   quiet(counted(int(s.ops.size()), tr("%1 op"), tr("%1 ops")) + QStringLiteral(" · ") +
+                         counted(s.kernel_count, tr("%1 kernel"), tr("%1 kernels")) + QStringLiteral(" · ") + counted(s.guards, tr("%1 guard"), tr("%1 guards")) +
+                         QStringLiteral(" · ") + counted(s.runs, tr("%1 run"), tr("%1 runs"))));
   page += heading(tr("Plan")) + QStringLiteral("<p>%1%2</p>").arg(html(s.plan), s.plan_reason.isEmpty() ? QString() : QStringLiteral(": ") + html(s.plan_reason));
   if (s.plan_reason.contains(QLatin1String("grad")) && !session()->request().no_grad)
     page += QStringLiteral("<p>%1</p>").arg(link(QStringLiteral("command"), QStringLiteral("no_grad"), tr("Measure under no_grad")));
@@ -223,7 +232,7 @@ QString DetailsPanel::segment_page(const Segment& s) const {
   if (!s.kernels.isEmpty()) {
     page += heading(tr("Kernels"));
     for (const SegmentKernel& k : s.kernels)
-      page += QStringLiteral("<p>%1 %2</p>").arg(html(k.name), quiet(QStringLiteral("%1 · %2").arg(k.device, tr("%n op(s)", nullptr, int(k.ops.size())))));
+      page += QStringLiteral("<p>%1 %2</p>").arg(html(k.name), quiet(QStringLiteral("%1 · %2").arg(k.device, counted(int(k.ops.size()), tr("%1 op"), tr("%1 ops")))));
   }
   page += heading(tr("Ops")) + QStringLiteral("<table cellspacing='0' cellpadding='1'>");
   for (const SegmentOp& op : s.ops)

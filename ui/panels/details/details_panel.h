@@ -9,6 +9,7 @@
 
 class QStackedWidget;
 class QTextBrowser;
+class QToolButton;
 class QUrl;
 
 namespace breakline::ui {
@@ -17,7 +18,7 @@ class DetailsPanel : public Panel {
   Q_OBJECT
  public:
   DetailsPanel(const PanelContext& context, QWidget* parent);
-  QList<QWidget*> title_tools() override;
+  bool eventFilter(QObject* object, QEvent* event) override;
   QList<QAction*> commands() override { return commands_; }
   QTextBrowser* browser() const { return browser_; }
 
@@ -35,6 +36,7 @@ class DetailsPanel : public Panel {
 
   QStackedWidget* stack_;
   QTextBrowser* browser_;
+  QToolButton* switch_;
   QHash<QString, QJsonArray> records_;
   QList<QAction*> commands_;
   QString shown_for_;

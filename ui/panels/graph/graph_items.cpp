@@ -7,6 +7,7 @@
 #include <QPainter>
 
 #include "ui/models/timings.h"
+#include "ui/models/words.h"
 
 namespace breakline::ui {
 namespace {
@@ -15,7 +16,6 @@ constexpr int kCap = 6;
 constexpr qreal kRow = 18, kHeader = 46, kPad = 12, kLeast = 268, kMost = 440, kSlim = 30, kLabelMost = 300;
 
 QString tr(const char* text) { return QCoreApplication::translate("Graph", text); }
-QString count(const char* text, int n) { return QCoreApplication::translate("Graph", text, nullptr, n); }
 
 QFont bold(QFont font) {
   font.setBold(true);
@@ -34,10 +34,10 @@ int shown_ops(const Segment& s, bool expanded) {
 }
 
 QString facts(const Segment& s) {
-  QStringList parts{count("%n op(s)", int(s.ops.size()))};
-  if (s.kernel_count) parts << count("%n kernel(s)", s.kernel_count);
+  QStringList parts{counted(int(s.ops.size()), tr("%1 op"), tr("%1 ops"))};
+  if (s.kernel_count) parts << counted(s.kernel_count, tr("%1 kernel"), tr("%1 kernels"));
   if (s.time_us) parts << format_us(*s.time_us);
-  if (s.runs) parts << count("%n run(s)", s.runs);
+  if (s.runs) parts << counted(s.runs, tr("%1 run"), tr("%1 runs"));
   return parts.join(QStringLiteral(" · "));
 }
 
@@ -53,7 +53,7 @@ QString break_second(const Break& b, const QString& cost) {
   QStringList parts;
   if (b.is_error()) parts << tr("error");
   if (!cost.isEmpty()) parts << cost;
-  if (b.events) parts << count("%n event(s)", b.events);
+  if (b.events) parts << counted(b.events, tr("%1 event"), tr("%1 events"));
   if (!b.is_error()) parts << tr("allowed");
   return parts.join(QStringLiteral(" · "));
 }
@@ -91,7 +91,7 @@ SegmentItem::SegmentItem(const Segment& s, const QString& title, bool expanded, 
   setData(kItemId, s.id);
   QString tip = title + QStringLiteral("\n") + facts(s);
   if (!plan_words(s).isEmpty()) tip += QLatin1Char('\n') + plan_words(s);
-  if (s.guards) tip += QLatin1Char('\n') + count("%n guard(s)", s.guards);
+  if (s.guards) tip += QLatin1Char('\n') + counted(s.guards, tr("%1 guard"), tr("%1 guards"));
   if (!s.ops.isEmpty()) tip += QLatin1Char('\n') + tr("result: %1").arg(type_words(s.ops.last()));
   if (shown_ops(s, expanded) < s.ops.size()) tip += QLatin1Char('\n') + tr("double click shows all ops");
   setToolTip(tip);

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "ui/panels/graph/graph_items.h"
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -200,15 +201,15 @@ void GraphPanel::rebuild() {
       if (drawn.contains(b.id)) continue;
       // The path ends here: at an error, or where nothing was traced after the break. A break before the
       // first op has no segment in front of it, so its end stands alone.
-      const bool end = b.is_error() || !index.contains(b.before);
-      int to = index.value(b.before, -1);
+      const bool end = b.is_error() || !index.contains(b.after);
+      int to = index.value(b.after, -1);
       if (end) {
         to = int(part.nodes.size());
         part.nodes << QStringLiteral("!") + b.id;
         const QString words = b.is_error() ? tr("error: compilation stops here") : tr("back to Python");
         part.sizes << ErrorEndItem::size_of(words, *theme());
       }
-      int from = index.value(b.after, -1);
+      int from = index.value(b.before, -1);
       if (from < 0) {
         from = int(part.nodes.size());
         part.nodes << QStringLiteral("?") + b.id;
@@ -264,12 +265,16 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
   order_.clear();
   const ReportPtr r = shown_report_;
   view_->setBackgroundBrush(theme()->color(Tone::Pane));
-  qreal left = 0;
+  // Frames stand side by side while they can be read that way, else below one another.
+  qreal wide = 0;
+  for (const Part& part : parts) wide += part.placed.bounds.width() + 2 * FrameItem::kPadding + kPartGap;
+  const bool row = wide <= view_->viewport()->width() * 1.05;
+  qreal left = 0, top = 0;
   QRectF all;
   for (const Part& part : parts) {
     const Target* t = r->find_target(part.target);
     if (!t || part.nodes.isEmpty()) continue;
-    const QPointF offset(left + FrameItem::kPadding - part.placed.bounds.left(), FrameItem::kTitle + 8);
+    const QPointF offset(left + FrameItem::kPadding - part.placed.bounds.left(), top + FrameItem::kTitle + 8);
     int n = 0;
     for (int i = 0; i < part.nodes.size(); ++i) {
       const QString& id = part.nodes[i];
@@ -310,13 +315,14 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
     const QString words = QStringLiteral("%1 · %2:%3 · %4 · %5")
                               .arg(t->kind, QFileInfo(t->file).fileName())
                               .arg(t->line)
-                              .arg(tr("%n graph(s)", nullptr, t->graphs), tr("%n break(s)", nullptr, int(t->breaks.size())));
+                              .arg(counted(t->graphs, tr("%1 graph"), tr("%1 graphs")), counted(int(t->breaks.size()), tr("%1 break"), tr("%1 breaks")));
     const qreal title = QFontMetricsF(theme()->ui_font()).horizontalAdvance(t->name + words) + 60;
-    const QRectF box(left, 0, std::max(part.placed.bounds.width() + 2 * FrameItem::kPadding, std::min<qreal>(title, 520)),
+    const QRectF box(left, top, std::max(part.placed.bounds.width() + 2 * FrameItem::kPadding, std::min<qreal>(title, 520)),
                      part.placed.bounds.height() + FrameItem::kTitle + 8 + FrameItem::kPadding);
     scene_->addItem(new FrameItem(box, t->name, words, *theme()));
     all |= box;
-    left = box.right() + kPartGap;
+    if (row) left = box.right() + kPartGap;
+    else top = box.bottom() + kPartGap / 2;
   }
   scene_->setSceneRect(all.adjusted(-24, -24, 24, 24));
   stack_->setCurrentIndex(all.isNull() ? 0 : 1);
@@ -386,7 +392,7 @@ void GraphPanel::mark() {
     it.value()->set_marked(on);
     if (on) wanted = it.value();
   }
-  if (search_count_) search_count_->setText(search.isEmpty() ? QString() : tr("%n hit(s)", nullptr, hits));
+  if (search_count_) search_count_->setText(search.isEmpty() ? QString() : counted(hits, tr("%1 hit"), tr("%1 hits")));
   if (wanted) {
     const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
     const QRectF box = wanted->sceneBoundingRect();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/output/output_panel.h"
 
+#include <QAction>
 #include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QTextCharFormat>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/widgets/banner.h"
@@ -30,17 +30,11 @@ OutputPanel::OutputPanel(const PanelContext& context, QWidget* parent) : Panel(c
   stack_->addWidget(view_);
   column->addWidget(stack_);
   view_->setFont(theme()->code_font());
+  auto* forget = new QAction(tr("Clear output"), this);
+  connect(forget, &QAction::triggered, this, &OutputPanel::clear);
+  commands_ << forget;
   connect(session(), &Session::output, this, &OutputPanel::add);
   connect(session(), &Session::output_cleared, this, &OutputPanel::clear);
-}
-
-QList<QWidget*> OutputPanel::title_tools() {
-  auto* button = new QToolButton(this);
-  button->setText(tr("Clear"));
-  button->setProperty("word", true);
-  button->setToolTip(tr("Forget the output so far"));
-  connect(button, &QToolButton::clicked, this, &OutputPanel::clear);
-  return {button};
 }
 
 void OutputPanel::add(const OutputChunk& chunk) {

@@ -12,7 +12,7 @@ class OutputPanel : public Panel {
   Q_OBJECT
  public:
   OutputPanel(const PanelContext& context, QWidget* parent);
-  QList<QWidget*> title_tools() override;
+  QList<QAction*> commands() override { return commands_; }
   QPlainTextEdit* view() const { return view_; }
 
  private:
@@ -21,6 +21,7 @@ class OutputPanel : public Panel {
   QStackedWidget* stack_;
   QPlainTextEdit* view_;
   QString label_;
+  QList<QAction*> commands_;
 };
 
 }  // namespace breakline::ui

@@ -15,6 +15,7 @@
 #include "ui/models/python_outline.h"
 #include "ui/panels/policy/overlay_dialog.h"
 #include "ui/panels/policy/policy_switch.h"
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -25,8 +26,6 @@ QString kind_words(const Region& r) {
   const QString lines = r.line > 0 ? QStringLiteral("%1–%2").arg(r.line).arg(std::max(r.line, r.end_line)) : QString();
   static const QHash<QString, const char*> kWords = {
       {QStringLiteral("function"), ""},
-      {QStringLiteral("with"), QT_TRANSLATE_NOOP("Policy", "with")},
-      {QStringLiteral("decorator"), QT_TRANSLATE_NOOP("Policy", "decorator")},
       {QStringLiteral("patch"), QT_TRANSLATE_NOOP("Policy", "patch")},
       {QStringLiteral("module"), QT_TRANSLATE_NOOP("Policy", "module")},
       {QStringLiteral("lines"), QT_TRANSLATE_NOOP("Policy", "lines")}};
@@ -34,11 +33,13 @@ QString kind_words(const Region& r) {
   const char* word = kWords.value(r.kind, "");
   if (*word) parts << QCoreApplication::translate("Policy", word);
   if (!lines.isEmpty()) parts << lines;
-  if (r.breaks) parts << QCoreApplication::translate("Policy", "%n break(s)", nullptr, r.breaks);
+  if (r.breaks) parts << counted(r.breaks, QCoreApplication::translate("Policy", "%1 break"), QCoreApplication::translate("Policy", "%1 breaks"));
   return parts.join(QStringLiteral(" · "));
 }
 
 QString name_of(const Region& r) {
+  if (r.kind == QLatin1String("with")) return QStringLiteral("with error_on_graph_break");
+  if (r.kind == QLatin1String("decorator")) return QStringLiteral("@error_on_graph_break");
   if (!r.qualname.isEmpty()) return r.qualname;
   const OverlayKey key = parse_overlay_key(r.key);
   if (key.kind == QLatin1String("lines")) return QStringLiteral("%1–%2").arg(key.first).arg(key.last);
@@ -138,6 +139,19 @@ void PolicyPanel::refresh() {
     }
     return item;
   };
+  // Module paths of a target stand in a branch of their own, closed at first: a model has many.
+  const auto modules_item = [&](const Region& g) {
+    const QString key = QStringLiteral("modules:") + g.key.section(QLatin1Char(':'), 1, -2);
+    QTreeWidgetItem*& item = files[key];
+    if (!item) {
+      item = new QTreeWidgetItem(file_item(g.file.isEmpty() ? document()->path() : r->resolve(g.file)));
+      item->setText(0, tr("modules of %1").arg(g.key.section(QLatin1Char(':'), 1, -2)));
+      item->setData(0, kKeyRole, key);
+      if (!seen_.contains(key)) closed.insert(key);
+      seen_.insert(key);
+    }
+    return item;
+  };
   const auto fill = [&](QTreeWidgetItem* item, const QString& name, const QString& key, const QString& value,
                         const QString& effective, const QString& quiet, const QString& tip, bool user, bool inactive) {
     item->setText(0, name);
@@ -160,16 +174,17 @@ void PolicyPanel::refresh() {
     for (const Region& g : r->regions) {
       const QString key = Session::overlay_key(g);
       QTreeWidgetItem* parent = items.value(g.parent);
+      if (!parent && g.kind == QLatin1String("module")) parent = modules_item(g);
       auto* item = new QTreeWidgetItem(parent ? parent : file_item(r->resolve(g.file)));
       item->setData(0, kKeyRole, g.key);
       items.insert(g.key, item);
       shown.insert(key);
       const QString value = session()->overlay_value(key);
       const OverlayState state = states.value(key);
-      QStringList tip{tr("%1, in force: %2 (decided by %3)").arg(name_of(g), g.effective, g.source),
+      QStringList tip{tr("%1, in force: %2 (decided by %3)").arg(name_of(g), policy_word(g.effective), g.source),
                       tr("in the code: %1").arg(g.declared)};
       if (!state.note.isEmpty()) tip << state.note;
-      fill(item, name_of(g), key, value, g.effective, state.note.isEmpty() ? kind_words(g) : state.note,
+      fill(item, name_of(g), key, value, g.band(), state.note.isEmpty() ? kind_words(g) : state.note,
            tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"), !state.key.isEmpty() && !state.active);
     }
   for (const Overlay& o : session()->overlays()) {

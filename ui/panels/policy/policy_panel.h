@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tree of policy regions found in the code plus the user's overlays, each with an inherit/allow/error switch.
 #pragma once
+#include <QSet>
+
 #include "ui/panels/panel.h"
 
 class QAction;
@@ -35,6 +37,7 @@ class PolicyPanel : public Panel {
   QList<QAction*> commands_;
   QAction* add_ = nullptr;
   QAction* strict_ = nullptr;
+  QSet<QString> seen_;  ///< branches that were shown once: from then on the user decides
   bool following_ = false;
 };
 

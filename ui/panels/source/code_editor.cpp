@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/source/code_editor.h"
 
+#include <Qsci/qscicommand.h>
+#include <Qsci/qscicommandset.h>
 #include <Qsci/qscilexerpython.h>
 #include <Qsci/qscistyle.h>
 
@@ -61,7 +63,16 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
   setExtraAscent(1);
   setExtraDescent(1);
   setEolMode(EolUnix);
-  // Tab moves the focus only where nothing can be typed; Escape then Tab leaves the editor by keyboard.
+  // Keys that the window uses are taken from the editor's own set, or they would not work while it has the focus.
+  static const int kTaken[] = {(Qt::CTRL | Qt::Key_L).toCombined(),           (Qt::CTRL | Qt::SHIFT | Qt::Key_L).toCombined(),
+                               (Qt::CTRL | Qt::Key_BracketLeft).toCombined(),  (Qt::CTRL | Qt::Key_BracketRight).toCombined(),
+                               (Qt::CTRL | Qt::Key_Plus).toCombined(),         (Qt::CTRL | Qt::Key_Minus).toCombined(),
+                               int(Qt::Key_Escape)};
+  for (QsciCommand* command : standardCommands()->commands())
+    for (int key : kTaken) {
+      if (command->key() == key) command->setKey(0);
+      if (command->alternateKey() == key) command->setAlternateKey(0);
+    }
   indicatorDefine(SquiggleLowIndicator, kAmber);
   indicatorDefine(SquiggleLowIndicator, kRed);
   connect(theme, &Theme::changed, this, &CodeEditor::restyle);

@@ -12,6 +12,7 @@
 
 #include "ui/models/python_outline.h"
 #include "ui/panels/source/code_editor.h"
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -180,8 +181,8 @@ void SourcePanel::decorate(CodeEditor* editor) {
     for (const Region* g : std::as_const(regions))
       for (int l = std::max(1, g->line); l <= std::min<int>(g->end_line, int(lines.size())); ++l) {
         LineDecoration& d = lines[l - 1];
-        const bool silent = g->effective == QLatin1String("inherit") && d.band != Band::None;
-        if (!silent) d.band = band_of(g->effective);
+        const bool silent = g->band() == QLatin1String("inherit") && d.band != Band::None;
+        if (!silent) d.band = band_of(g->band());
         if (g->overlay != QLatin1String("inherit")) d.overlay = true;
       }
     QHash<int, int> ops;
@@ -212,7 +213,7 @@ void SourcePanel::decorate(CodeEditor* editor) {
       }
     }
     for (auto it = ops.constBegin(); it != ops.constEnd(); ++it)
-      if (LineDecoration* d = line_at(it.key())) d->note = tr("%n op(s)", nullptr, it.value());
+      if (LineDecoration* d = line_at(it.key())) d->note = counted(it.value(), tr("%1 op"), tr("%1 ops"));
     for (auto it = time.constBegin(); it != time.constEnd(); ++it)
       if (LineDecoration* d = line_at(it.key())) d->note = format_us(it.value()), d->hot = true;
   }

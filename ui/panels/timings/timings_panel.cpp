@@ -10,12 +10,14 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 #include "ui/widgets/distribution_plot.h"
 
 namespace breakline::ui {
 namespace {
 
+constexpr int kTableFrom = 340;  // below this height the plot alone has the room; it carries the same numbers
 enum Column { kArm, kMedian, kRatio, kVerdict, kEqual, kColumns };
 
 QString ratio_words(const Ratio& r) {
@@ -110,6 +112,11 @@ QList<QWidget*> TimingsPanel::title_tools() {
   return {no_grad, measure};
 }
 
+void TimingsPanel::resizeEvent(QResizeEvent* event) {
+  Panel::resizeEvent(event);
+  table_->setVisible(height() >= kTableFrom);
+}
+
 QString TimingsPanel::plan_note() const {
   const ReportPtr r = report();
   if (!r) return {};
@@ -141,6 +148,7 @@ void TimingsPanel::refresh() {
   }
   const bool stale = session()->timings_stale(target) || session()->measuring();
   plot_->set_arms(t->arms, stale);
+  table_->clearSpans();
   table_->setRowCount(int(t->arms.size()));
   const QColor quiet = theme()->color(Tone::Quiet);
   for (int row = 0; row < t->arms.size(); ++row) {
@@ -149,11 +157,11 @@ void TimingsPanel::refresh() {
     words[kArm] = a.name;
     QString tip;
     if (a.available) {
-      words[kMedian] = format_us(a.median_us) + QStringLiteral(" ±") + format_us((a.q3_us - a.q1_us) / 2);
+      words[kMedian] = format_spread(a.median_us, (a.q3_us - a.q1_us) / 2);
       if (a.ratio) words[kRatio] = ratio_words(*a.ratio);
       words[kVerdict] = a.verdict;
       if (a.equal) words[kEqual] = *a.equal ? (a.max_abs_err > 0 ? tr("within") : tr("yes")) : tr("no");
-      tip = tr("%1: median %2, quartiles %3 to %4, %5 samples", nullptr)
+      tip = tr("%1: median %2, quartiles %3 to %4, %5 samples")
                 .arg(a.name, format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
                 .arg(a.n);
       if (a.ratio)
@@ -162,6 +170,7 @@ void TimingsPanel::refresh() {
                                        .arg(a.ratio->low, 0, 'f', 3)
                                        .arg(a.ratio->high, 0, 'f', 3);
       if (a.compile_ms > 0) tip += QLatin1Char('\n') + tr("compiled in %1 ms").arg(format_3(a.compile_ms));
+      if (a.break_even_calls > 0) tip += QLatin1Char('\n') + tr("compiling pays after %1 calls").arg(a.break_even_calls);
       if (a.equal)
         tip += QLatin1Char('\n') + tr("largest difference to eager: %1 absolute, %2 relative")
                                        .arg(a.max_abs_err, 0, 'g', 3)
@@ -171,7 +180,7 @@ void TimingsPanel::refresh() {
       words[kMedian] = a.reason.isEmpty() ? tr("not available") : a.reason;
       tip = a.reason;
     }
-    table_->setSpan(row, kMedian, 1, a.available ? 1 : kColumns - kMedian);
+    if (!a.available) table_->setSpan(row, kMedian, 1, kColumns - kMedian);
     for (int c = 0; c < kColumns; ++c) {
       auto* item = new QTableWidgetItem(words[c]);
       item->setToolTip(tip);
@@ -188,10 +197,10 @@ void TimingsPanel::refresh() {
   table_->setFixedHeight(table_->horizontalHeader()->sizeHint().height() + 22 * int(t->arms.size()) + 4);
   QStringList notes;
   if (stale) notes << (session()->measuring() ? tr("measuring again…") : tr("of an earlier compile"));
-  notes << tr("%n round(s)", nullptr, t->rounds);
+  notes << counted(t->rounds, tr("%1 round"), tr("%1 rounds"));
   if (t->noise) notes << tr("noise %1 to %2").arg(t->noise->low, 0, 'f', 2).arg(t->noise->high, 0, 'f', 2);
   if (!t->blas.isEmpty()) notes << t->blas;
-  if (t->threads) notes << tr("%n thread(s)", nullptr, t->threads);
+  if (t->threads) notes << counted(t->threads, tr("%1 thread"), tr("%1 threads"));
   QString all = notes.join(QStringLiteral(" · "));
   QStringList tip = notes;
   for (const QString& w : t->warnings) tip << w;

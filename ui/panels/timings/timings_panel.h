@@ -23,6 +23,7 @@ class TimingsPanel : public Panel {
 
  private:
   void refresh();
+  void resizeEvent(QResizeEvent* event) override;
   QString plan_note() const;
   QStackedWidget* stack_;
   EmptyState* empty_;
