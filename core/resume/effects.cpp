@@ -64,7 +64,11 @@ bool EffectProgram::apply(const std::vector<PyObject*>& made) const {
           if (r < 0) return false;
         }
         break;
-      case Effect::kTensorAttribute: break;
+      case Effect::kMoveToEnd: {
+        py::Ref r = py::Ref::steal(PyObject_CallMethod(target, "move_to_end", "OO", at(s.key), at(s.value)));
+        if (!r) return false;
+        break;
+      }
     }
   }
   return true;

@@ -19,12 +19,30 @@ double now_us() {
   return duration<double, std::micro>(steady_clock::now().time_since_epoch()).count();
 }
 
+/// Writes that PyTorch refuses at run time whatever the shapes: overlapping memory, leaves that need grad.
+bool write_may_fail(const graph::Graph& g, const graph::Node& n) {
+  if (!n.mutates) return false;
+  std::vector<graph::ValueId> seen;
+  bool risky = false;
+  auto note = [&](graph::ValueId id) {
+    const graph::Value& v = g.values[static_cast<size_t>(id)];
+    if (v.is_scalar) return;
+    risky = risky || v.meta.requires_grad;
+    for (int64_t stride : v.meta.strides) risky = risky || stride == 0;
+    for (graph::ValueId other : seen) risky = risky || (other != id && g.values[static_cast<size_t>(other)].storage == v.storage);
+    seen.push_back(id);
+  };
+  for (const graph::Arg& a : n.args) torch::visit_values(a, note);
+  for (const auto& [name, a] : n.kwargs) torch::visit_values(a, note);
+  return risky;
+}
+
 /// What must be put back when a node fails after others have written something.
 void plan_restoration(Segment& s) {
   const graph::Graph& g = *s.graph;
   int last_failing = -1;
   for (size_t i = 0; i < g.nodes.size(); ++i)
-    if (g.nodes[i].may_fail) last_failing = static_cast<int>(i);
+    if (g.nodes[i].may_fail || write_may_fail(g, g.nodes[i])) last_failing = static_cast<int>(i);
   if (last_failing < 0) return;
   for (int i = 0; i < last_failing; ++i) {
     const graph::Node& n = g.nodes[static_cast<size_t>(i)];

@@ -341,11 +341,11 @@ PyObject* Run::go() {
         site.executor = true;
         continue;
       }
-      if (!progress) ++coverage().roots_traced;
-      progress = true;
     } else if (!policy_allows(root_, *s, ambient_)) {
       return nullptr;
     }
+    if (!progress) ++coverage().roots_traced;
+    progress = true;
     note_edge(*s);
     PyObject* result = nullptr;
     switch (run_segment(*s, &result)) {

@@ -52,7 +52,7 @@ Value* Tracer::instance_dict(Value* o) {
       PyErr_Clear();
       return nullptr;
     }
-    keep(d);
+    transient_.push_back(py::Ref::steal(d));
   }
   Value* v = live(d, child(SourceKind::kInstanceDict, o->source));
   v->type_guarded = true;
@@ -154,7 +154,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
     case Kind::kGenerator: {
       PyTypeObject* t = type_of(o);
       PyObject* a = lookup(t, name);
-      if (a && o->kind == Kind::kTuple && o->type && std::string_view(Py_TYPE(a)->tp_name) == "_tuplegetter") {
+      if (a && o->kind == Kind::kTuple && o->type && std::string_view(Py_TYPE(a)->tp_name).ends_with("_tuplegetter")) {
         py::Ref reduced = py::check(PyObject_CallMethod(a, "__reduce__", nullptr));
         int64_t i = PyLong_AsLongLong(PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0));
         return o->items[static_cast<size_t>(i)];
@@ -174,7 +174,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       }
       if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory") && o->source >= 0) {
         py::Ref r = py::check(PyObject_GetAttr(o->object, name));
-        return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, o->source, name));
+        return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
       }
       return bind(a, o, t, name);
     }
@@ -360,7 +360,7 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
     Value* holder = live(o, source);
     (void)holder;
     py::Ref made = py::check(PyObject_GetAttrString(o, "__dict__"));
-    Value* dict = live(keep_borrowed(made.get()), child(SourceKind::kAttribute, source, py::intern("__dict__")));
+    Value* dict = live(keep_for_trace(made), child(SourceKind::kAttribute, source, py::intern("__dict__")));
     force(dict);
     if (is_name(name, "__dict__")) return dict;
     if (Value* v = dict_get(dict, name)) return v;
@@ -379,7 +379,7 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
     }
     quiet("AttributeError", true);
   }
-  return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, source, name));
+  return live(keep_for_trace(r), child(SourceKind::kAttribute, source, name));
 }
 
 Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
@@ -420,7 +420,8 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
         PyErr_Clear();
         quiet("AttributeError", true);
       }
-      return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, o->source, name));
+      need(child(SourceKind::kAttribute, o->source, name));
+      return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
     }
     PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
     if (get && PyFunction_Check(get))
@@ -579,6 +580,12 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     return;
   }
   PyObject* a = lookup(t, name);
+  if (a && Py_TYPE(a) == &PyProperty_Type) {
+    py::Ref deleter = py::check(PyObject_GetAttrString(a, "fdel"));
+    if (deleter.get() == Py_None) quiet("property without a deleter", true);
+    call_nested(constant(deleter.get()), {o});
+    return;
+  }
   if ((a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) || f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")))
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   Value* d = instance_dict(o);

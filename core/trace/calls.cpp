@@ -260,7 +260,7 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
       if (t == partial_type() && callee->kind == Kind::kLive) {
         auto part = [&](const char* name) {
           py::Ref r = py::check(PyObject_GetAttrString(callee->object, name));
-          return live(keep_borrowed(r.get()), child(SourceKind::kAttribute, callee->source, py::intern(name)));
+          return live(keep_for_trace(r), child(SourceKind::kAttribute, callee->source, py::intern(name)));
         };
         Value* p = make(Kind::kPartial);
         p->items = {part("func"), force(part("args")), force(part("keywords"))};
@@ -269,6 +269,11 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
       }
       if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty()) {
         PyObject* target = PyWeakref_GetObject(callee->object);
+        // An object that only this function holds dies when the function lets go of it, which a trace does not see.
+        auto held = by_object_.find(target);
+        bool local = held != by_object_.end() && held->second->source >= 0 && sources_[held->second->source].kind == SourceKind::kSlot;
+        if (target != Py_None && (local || (torch::available() && torch::is_tensor(target))))
+          stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
         Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
         if (target == Py_None) force(v);
         return v;
@@ -456,6 +461,16 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
   }
   std::string module;
+  if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) == reinterpret_cast<PyObject*>(&PyBaseObject_Type) &&
+      std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "__new__" && !args.empty()) {
+    PyObject* cls = need_constant(args[0], "class");
+    if (!PyType_Check(cls)) quiet("object.__new__", true);
+    auto* made = reinterpret_cast<PyTypeObject*>(cls);
+    if (is_module_class(made) || lookup(made, py::intern("__del__"))) stop("constructor", {{"class", made->tp_name}});
+    for (PyTypeObject* t = made; t; t = t->tp_base)
+      if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE) && t != &PyBaseObject_Type) stop("constructor", {{"class", made->tp_name}});
+    return new_instance(made);
+  }
   if (PyCFunction_Check(o)) {
     py::Ref m = py::Ref::steal(PyObject_GetAttrString(o, "__module__"));
     if (m && PyUnicode_Check(m.get())) module = py::to_string(m.get());

@@ -77,8 +77,12 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   PyObject* o = PyDict_GetItemWithError(d->object, k);
   if (PyErr_Occurred()) quiet("dict lookup", true);
   Value* v = nullptr;
-  if (o) v = live(o, child(SourceKind::kDictItem, d->source, k));
-  else guard(StepKind::kDictAbsent, d->source, k);
+  if (o) {
+    v = live(o, child(SourceKind::kDictItem, d->source, k));
+    need(sources_.child(SourceKind::kDictItem, d->source, k));  // that the key is there counts, even if its value does not
+  } else {
+    guard(StepKind::kDictAbsent, d->source, k);
+  }
   if (!data.index.empty()) data.index.emplace(hash, static_cast<int>(data.entries.size()));
   data.entries.push_back({key->kind == Kind::kConstant ? key : constant(k), v});
   return &data.entries.back().value;

@@ -68,7 +68,7 @@ struct Helper {
 constexpr Helper kHelpers[] = {
     {"contextlib.py", "*"}, {"_collections_abc.py", "*"}, {"typing.py", "cast"}, {"functools.py", "*"},
     {"collections/__init__.py", "*"}, {"operator.py", "*"}, {"types.py", "*"}, {"enum.py", "*"},
-    {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"},
+    {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
     {"numbers.py", "*"}, {"abc.py", "*"}, {"statistics.py", "*"}, {"bisect.py", "*"}, {"heapq.py", "*"},
 };
 

@@ -16,6 +16,13 @@ bool is_plain_metaclass(PyTypeObject* meta) {
   return call == py::type_lookup(&PyType_Type, py::intern("__call__"));
 }
 
+/// Instances are a dict and slots, nothing of C: object.__new__ makes them.
+bool has_plain_layout(PyTypeObject* type) {
+  for (PyTypeObject* t = type; t; t = t->tp_base)
+    if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return t == &PyBaseObject_Type;
+  return false;
+}
+
 }  // namespace
 
 Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords) {
@@ -90,18 +97,42 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords)
     stop("constructor", {{"class", name}});
   }
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) quiet("abstract class", true);
-  if (type->tp_new != PyBaseObject_Type.tp_new) stop("constructor", {{"class", name}});
+  if (!has_plain_layout(type)) stop("constructor", {{"class", name}});
   if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});
   if (is_module_class(type)) stop("constructor", {{"class", name}});
-  PyObject* init = lookup(type, py::intern("__init__"));
+  Value* o = nullptr;
+  if (type->tp_new != PyBaseObject_Type.tp_new) {
+    // A __new__ in Python: what it returns decides whether __init__ runs.
+    PyObject* maker = py::type_lookup(type, py::intern("__new__"));
+    py::Ref function = maker && Py_TYPE(maker) == &PyStaticMethod_Type ? py::check(PyObject_GetAttrString(maker, "__func__")) : py::Ref();
+    if (!function || !PyFunction_Check(function.get())) stop("constructor", {{"class", name}});
+    Values all = args;
+    all.insert(all.begin(), constant(reinterpret_cast<PyObject*>(type)));
+    o = call_nested(constant(function.get()), std::move(all), keywords);
+    force(o);
+    bool own = (o->kind == Kind::kLive || o->kind == Kind::kInstance) && PyType_IsSubtype(type_of(o), type);
+    if (!own) return o;
+  } else {
+    o = new_instance(type);
+  }
+  return initialise(o, type, args, keywords);
+}
+
+Value* Tracer::new_instance(PyTypeObject* type) {
   Value* o = make(Kind::kInstance);
   o->object = keep_borrowed(reinterpret_cast<PyObject*>(type));
   o->attributes = new_dict();
+  return o;
+}
+
+Value* Tracer::initialise(Value* o, PyTypeObject* type, Values& args, Keywords& keywords) {
+  PyObject* init = lookup(type_of(o), py::intern("__init__"));
+  bool own_new = type->tp_new != PyBaseObject_Type.tp_new;
   if (init == py::type_lookup(&PyBaseObject_Type, py::intern("__init__"))) {
-    if (!args.empty() || !keywords.empty()) quiet("argument binding", true);
+    if ((!args.empty() || !keywords.empty()) && !own_new) quiet("argument binding", true);
     return o;
   }
-  if (!init || !PyFunction_Check(init)) stop("constructor", {{"class", name}});
+  if (!init || !PyFunction_Check(init)) stop("constructor", {{"class", type->tp_name}});
   args.insert(args.begin(), o);
   Value* r = call(constant(init), args, keywords);
   if (r) return o;  // a generator as __init__ is nobody's business

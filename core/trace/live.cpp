@@ -75,7 +75,7 @@ Value* Tracer::live(PyObject* object, SourceId source) {
   Value* v = make(Kind::kLive);
   v->object = object;
   v->source = source;
-  keep_borrowed(object);
+  transient_.push_back(py::Ref::borrow(object));  // for the trace only: a segment must not keep the user's objects alive
   by_source_[source] = v;
   if (identity) by_object_[object] = v;
   return v;

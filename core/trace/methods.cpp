@@ -226,10 +226,36 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
     dict_set(s, a[1], v);
     return v;
   }
-  if (n == "popitem" && a.size() == 1 && k.empty()) {
+  auto last_flag = [&](size_t at) {
+    Value* v = a.size() > at ? a[at] : k.size() == 1 ? k[0].second : nullptr;
+    return v ? truth(v) == 1 : true;
+  };
+  if (n == "move_to_end" && a.size() >= 2 && s->type == ordered_dict_type()) {
+    if (!dict_get(s, a[1])) quiet("KeyError", true);
+    bool last = last_flag(2);
+    dict_load(s);
+    mutated();
+    Value** place = dict_find(s, a[1]);
+    auto& entries = s->dict->entries;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (&entries[i].value != place) continue;
+      DictEntry moved = entries[i];
+      entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+      entries.insert(last ? entries.end() : entries.begin(), moved);
+      s->dict->index.clear();
+      if (s->source >= 0) {
+        effects_.push_back({Effect::kMoveToEnd, s, moved.key, boolean(last), nullptr});
+        s->dirty = true;
+      }
+      break;
+    }
+    return none();
+  }
+  if (n == "popitem" && (a.size() == 1 || s->type == ordered_dict_type())) {
+    bool last = last_flag(1);
     dict_load(s);
     if (s->dict->entries.empty()) quiet("KeyError", true);
-    DictEntry e = s->dict->entries.back();
+    DictEntry e = last ? s->dict->entries.back() : s->dict->entries.front();
     dict_delete(s, e.key);
     return tuple({e.key, e.value});
   }

@@ -51,7 +51,7 @@ enum class ExitKind : uint8_t { kReturn, kBreak, kStep };
 /// A change of the outside that the segment makes at its end, in order.
 struct Effect {
   enum Kind : uint8_t {
-    kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kTensorAttribute
+    kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kMoveToEnd
   } kind;
   Value* target = nullptr;
   Value* key = nullptr;
@@ -113,6 +113,10 @@ class Tracer {
   Value* method(Value* function, Value* self);
   PyObject* keep(PyObject* owned);              ///< alive as long as the segment
   PyObject* keep_borrowed(PyObject* object);
+  PyObject* keep_for_trace(py::Ref object) {
+    transient_.push_back(object);
+    return object.get();
+  }
 
   /// Looks at a live value: guards its type and turns it into what it is.
   Value* force(Value* v);
@@ -189,6 +193,8 @@ class Tracer {
   Value* enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                Values& args, Keywords& keywords);
   Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords);
+  Value* new_instance(PyTypeObject* type);
+  Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
   Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});
@@ -250,6 +256,7 @@ class Tracer {
 
   std::deque<Value> arena_;
   std::vector<py::Ref> constants_;
+  std::vector<py::Ref> transient_;
   guard::SourceTable sources_;
   std::vector<guard::GuardStep> steps_;
   std::vector<guard::TypeRecord> types_;
