@@ -206,15 +206,18 @@ Value* VectorMath::atan(Value* x) {
   Value* z = b_.CreateFMul(r, r);
   Value* p = poly(z, {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1});
   Value* tail = fma(b_.CreateFMul(p, z), r, r);
-  return copysign(b_.CreateFAdd(base, tail), x);
+  // What the rounding of pi/2 and pi/4 left out.
+  constexpr double kHalfPiRest = kHalfPi - 1.57079637050628662109375;
+  Value* rest = b_.CreateSelect(far, num(kHalfPiRest), b_.CreateSelect(middle, num(kHalfPiRest / 2), num(0)));
+  return copysign(b_.CreateFAdd(base, b_.CreateFAdd(tail, rest)), x);
 }
 
 Value* VectorMath::erf(Value* x) {
   Value* a = abs(x);
   Value* z = b_.CreateFMul(x, x);
   Value* p = poly(z, {7.85385841190478e-05, -0.0008010193362166778, 0.005188327743589338,
-                      -0.026853812027861558, 0.11283585153143787, -0.3761262582505489, 1.1283791657271118});
-  Value* near = b_.CreateFMul(x, p);
+                      -0.026853812027861558, 0.11283585153143787, -0.3761262582505489, 0.1283791657271118});
+  Value* near = fma(x, p, x);
   // 1 - exp(-q(|x| - 1)), where q fits -log(erfc) on [1, 4].
   Value* t = b_.CreateFSub(at_most(a, 4), num(1));
   Value* q = poly(t, {-0.00018638079180086556, 0.001829389253418539, -0.009895468744780174,

@@ -363,6 +363,11 @@ std::string check_where(const C& call) {
   return "";
 }
 
+int emit_where_method(const L& l) { return l.b.select(l.as(1, DType::kBool), l.as_out(0), l.as_out(2)); }
+std::string check_where_method(const C& call) {
+  return call.is_tensor(1) && call.meta(1).dtype == DType::kBool ? "" : "condition that is no bool tensor";
+}
+
 int emit_lerp(const L& l) {
   const int start = l.as_out(0), end = l.as_out(1);
   const int weight = l.call.is_tensor(2) ? l.as_out(2) : l.constant(l.call.real(2, 0));
@@ -561,7 +566,7 @@ constexpr bool rules_in_order() {
 }
 static_assert(rules_in_order());
 
-/// Rows that share a scalar function but not its parameters.
+/// Rows that have no scalar function of their own, or share one but not its parameters.
 struct NamedRule {
   std::string_view row;
   PointwiseRule rule;
@@ -569,6 +574,7 @@ struct NamedRule {
 constexpr NamedRule kNamedRules[] = {
     {"clamp_min", {ScalarFn::kClamp, "input min", 2, &emit_clamp, &check_clamp_one}},
     {"clamp_max", {ScalarFn::kClamp, "input max", 2, &emit_clamp_max, &check_clamp_one}},
+    {"where_method", {ScalarFn::kWhere, "input condition other", 3, &emit_where_method, &check_where_method}},
 };
 /// Rows whose scalar function alone would be wrong here.
 constexpr std::string_view kNoRule[] = {"fmin", "fmax", "fmod"};
@@ -576,13 +582,14 @@ constexpr std::string_view kNoRule[] = {"fmin", "fmax", "fmod"};
 }  // namespace
 
 const PointwiseRule* find_rule(const graph::Node& node) {
-  if (!node.op || node.op->scalar == ScalarFn::kNone) return nullptr;
+  if (!node.op) return nullptr;
   for (const std::string_view name : kNoRule) {
     if (node.op->name == name) return nullptr;
   }
   for (const NamedRule& named : kNamedRules) {
     if (node.op->name == named.row) return &named.rule;
   }
+  if (node.op->scalar == ScalarFn::kNone) return nullptr;
   return &kRules[static_cast<size_t>(node.op->scalar) - 1];
 }
 

@@ -129,12 +129,6 @@ bool PointwiseCall::bind(std::string* why) {
   const std::string_view method = last_part(node_.name);
   reversed_ = graph::find_op(method).reversed || method == "rsub" || method == "__rsub__";
   if (reversed_) std::swap(params_[0], params_[1]);
-  if (rule_->fn == graph::ScalarFn::kWhere) {
-    // Tensor.where(self, condition, other) against torch.where(condition, self, other).
-    const auto is_bool = [&](int i) { return is_tensor(i) && meta(i).dtype == DType::kBool; };
-    const bool method_form = node_.name.starts_with("Tensor.") || (!is_bool(0) && is_bool(1));
-    if (method_form) std::swap(params_[0], params_[1]);
-  }
   for (size_t i = 0; i < list.count; ++i) {
     const Arg* arg = params_[i];
     const bool data = static_cast<int>(i) < rule_->operands;
@@ -232,7 +226,7 @@ int Lowering::wide(int i) const {
 std::string why_not_pointwise(const graph::Graph& graph, int index) {
   const graph::Node& node = graph.nodes[static_cast<size_t>(index)];
   if (!node.op) return "not in the op table";
-  if (node.op->scalar == graph::ScalarFn::kNone) return "not a pointwise op";
+  if (!find_rule(node)) return "not a pointwise op with a rule";
   if (node.mutates) return "writes its operand";
   if (node.random) return "random";
   if (node.ambient) return "changes ambient state";

@@ -57,7 +57,8 @@ void add_outputs(Recorded& r, graph::Node& node, PyObject* result, int index) {
   }
 }
 
-/// One call: (callable, args, kwargs, result, mutates, row name or None, scalar function or 0).
+/// One call: (callable, args, kwargs, result, mutates, row name or None, scalar function or 0); the last two
+/// count where the op table does not know the callable.
 bool add_call(Recorded& r, PyObject* call) {
   PyObject *callable, *args, *kwargs, *result;
   int mutates = 0, scalar = 0;
@@ -70,7 +71,7 @@ bool add_call(Recorded& r, PyObject* call) {
   const torch::CallableInfo& info = torch::callable_info(callable);
   graph::Node node;
   node.op = info.row;
-  if (scalar) {
+  if (scalar && !node.op) {
     static std::map<std::pair<std::string, int>, graph::OpRow> rows;
     const auto key = std::make_pair(std::string(row_name ? row_name : ""), scalar);
     auto [it, fresh] = rows.try_emplace(key);
