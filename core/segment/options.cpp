@@ -29,6 +29,7 @@ bool set_option(const std::string& name, int64_t number, const std::string& text
   if (name == "force_break_every") o.trace.force_break_every = static_cast<int>(number);
   else if (name == "force_break_seed") o.trace.force_break_seed = static_cast<uint64_t>(number);
   else if (name == "executor_only") o.executor_only = number != 0;
+  else if (name == "force_eager") o.force_eager = number != 0;
   else if (name == "trace_limit") o.trace.node_limit = number;
   else if (name == "idle_rounds") o.trace.idle_rounds = static_cast<int>(number);
   else if (name == "inline_depth") o.trace.inline_depth = static_cast<int>(number);

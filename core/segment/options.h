@@ -16,6 +16,7 @@ struct EngineOptions {
   trace::Options trace;
   int recompile_limit = 8;       ///< segments of a site before it runs without tracing
   bool executor_only = false;
+  bool force_eager = false;      ///< compiled functions call the original (torch.compiler.set_stance)
   bool keep_going = true;        ///< after an internal failure go on without tracing
   Fault fault = Fault::kNone;
 };

@@ -52,6 +52,7 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   py::Ref alive = py::Ref::borrow(callable);
   segment::Root& root = *self->root;
   auto* function = reinterpret_cast<PyFunctionObject*>(root.function());
+  if (segment::options().force_eager) return PyObject_Vectorcall(root.function(), args, nargsf, names);
   const bytecode::Code* code;
   try {
     code = bytecode::decode(reinterpret_cast<PyCodeObject*>(function->func_code));

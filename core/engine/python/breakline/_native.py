@@ -122,6 +122,23 @@ _TORCH_MARKERS = {
 }
 
 
+def _adopt_region_class(region):
+    """Lets PyTorch's own region class set our flag too, and lets it be left where traced code entered it: then its
+    `__enter__` never ran and there is nothing to put back."""
+    enter, leave = region.__enter__, region.__exit__
+
+    def __enter__(self):
+        enter(self)
+        _extension.region_enter(bool(self.error_on_graph_break))
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if self.prev_error_on_graph_break:
+            leave(self, exc_type, exc_value, traceback)
+            _extension.region_exit()
+
+    region.__enter__, region.__exit__ = __enter__, __exit__
+
+
 def register_torch():
     """Registers the marker objects of the parts of PyTorch that are loaded for real. Cheap when nothing is new."""
     for module_name, names in _TORCH_MARKERS.items():
@@ -131,6 +148,8 @@ def register_torch():
         for name, kind in names.items():
             target = vars(module).get(name)
             if target is not None and id(target) not in _registered:
+                if kind == "region":
+                    _adopt_region_class(target)
                 register(target, kind)
 
 
