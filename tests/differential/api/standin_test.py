@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PyTorch's names made ours, as the engine and `breakline run` do. Each check runs in a process of its own."""
+import subprocess
+import sys
+import textwrap
+import unittest
+
+HEAD = "import sys, torch\nfrom breakline import standin\nstandin.install()\nX = torch.tensor([1.0, -2.0])\n"
+
+
+class Standin(unittest.TestCase):
+    def run_code(self, code):
+        done = subprocess.run([sys.executable, "-c", HEAD + textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_names_without_the_real_module(self):
+        out = self.run_code(
+            """
+            import torch._dynamo
+            import torch._dynamo as dynamo
+            from torch._dynamo import error_on_graph_break, graph_break
+            torch._dynamo.config.recompile_limit = 5
+            torch._dynamo.config.suppress_errors = True
+            with torch._dynamo.config.patch(suppress_errors=False):
+                assert not torch._dynamo.config.suppress_errors
+            assert torch._dynamo.config.suppress_errors
+            torch._dynamo.mark_dynamic(X, 0)
+            @torch.compile(fullgraph=False, dynamic=True, mode="default")
+            def f(x):
+                y = x + 1
+                graph_break()
+                with error_on_graph_break(False):
+                    dynamo.graph_break()
+                return y if torch.compiler.is_compiling() else x
+            assert torch.equal(f(X), X + 1)
+            assert f.stats["breaks"] == 2
+            torch._dynamo.reset(); torch.compiler.reset()
+            assert torch.compiler.error_on_graph_break is torch._dynamo.error_on_graph_break
+            print(torch._dynamo.explain(f)(X).graph_break_count, "torch._dynamo.convert_frame" in sys.modules)
+            """
+        )
+        self.assertEqual(out, "2 False")
+
+    def test_the_real_module_loads_for_other_names_and_ours_stay(self):
+        out = self.run_code(
+            """
+            assert torch._dynamo.convert_frame.__name__ == "torch._dynamo.convert_frame"
+            import torch._dynamo.exc
+            from breakline import api, markers
+            assert torch._dynamo.graph_break is markers.graph_break and torch.compile.__module__.startswith("breakline")
+            assert torch.compiler.disable is markers.disable
+            f = torch.compile(lambda x: (torch._dynamo.graph_break(), x + 1)[1], fullgraph=True)
+            try:
+                f(X)
+            except torch._dynamo.exc.Unsupported as error:
+                print(type(error).__module__, issubclass(type(error), torch._dynamo.exc.TorchDynamoException))
+            """
+        )
+        self.assertEqual(out, "breakline.errors True")
+
+    def test_modules_compile_in_place_and_optimizers_work(self):
+        out = self.run_code(
+            """
+            net = torch.nn.Linear(2, 2)
+            net.compile()
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+            before = net.weight.detach().clone()
+            for _ in range(2):
+                optimizer.zero_grad()
+                net(X).sum().backward()
+                optimizer.step()
+            wrapped = torch.compile(net)
+            assert isinstance(wrapped, torch._dynamo.OptimizedModule)
+            print(bool((net.weight != before).any()), "torch._dynamo.convert_frame" in sys.modules)
+            """
+        )
+        self.assertEqual(out, "True False")
+
+    def test_unknown_keywords_fail_as_in_pytorch(self):
+        out = self.run_code(
+            """
+            try:
+                torch.compile(lambda x: x, error_on_graph_break=True)
+            except TypeError as error:
+                print(error)
+            """
+        )
+        self.assertEqual(out, "compile() got an unexpected keyword argument 'error_on_graph_break'")
+
+    def test_export_means_one_graph(self):
+        out = self.run_code(
+            """
+            def f(x):
+                with torch._dynamo.error_on_graph_break(False):
+                    torch._dynamo.graph_break()
+                return x + 1
+            try:
+                torch._dynamo.export(f)(X)
+            except torch._dynamo.exc.Unsupported as error:
+                print(error.gb_type)
+            """
+        )
+        self.assertEqual(out, "Call to `torch._dynamo.graph_break()`")
+
+    def test_stance(self):
+        out = self.run_code(
+            """
+            calls = []
+            def f(x):
+                calls.append(torch.compiler.is_compiling())
+                return x + 1
+            c = torch.compile(f)
+            with torch.compiler.set_stance("force_eager"):
+                c(X)
+            c(X)
+            print(calls)
+            """
+        )
+        self.assertEqual(out, "[False, True]")
+
+
+if __name__ == "__main__":
+    unittest.main()
