@@ -63,7 +63,8 @@ Outcome execute(State& state, Frames frames) {
   set_thread_handled(state.handled);
   Outcome outcome;
   if (frames != Frames::kNone && row.sees_frames && row.sees_frames(state, instr)) {
-    Job job{row.run, &state, &instr, Outcome::kNext};
+    Job job{row.run, &state, &instr, Outcome::kNext,
+            instr.op == Op::kCall && reads_caller_locals(state, instr)};
     outcome = run_in_frames(state, frames, job);
   } else {
     outcome = row.run(state, instr);

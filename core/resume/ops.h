@@ -68,6 +68,10 @@ bool enter_callee(State& state);
 /// True when calling it can't run Python code that looks at frames.
 bool is_quiet_call(PyObject* callable, PyObject* const* args, Py_ssize_t count);
 
+/// True when the call at the top frame's pc goes to something that reads its caller's f_locals, as far as its
+/// own code tells: breakpoint(), and functions that mention sys._getframe, inspect.currentframe and the like.
+bool reads_caller_locals(State& state, const Instr& instr);
+
 /// Attribute reads and writes that end in plain storage or C code that never looks at frames.
 bool is_quiet_attribute(PyObject* owner, PyObject* name);
 

@@ -43,6 +43,16 @@ bool loud_call(State& s, const Instr& i) {
   return parts.kwnames || !is_quiet_call(parts.callable, parts.args, parts.count);
 }
 
+bool mentions_frames(PyObject* function) {
+  static PyObject* const telling[] = {py::intern("_getframe"), py::intern("currentframe"),
+                                      py::intern("f_locals"), py::intern("set_trace")};
+  PyObject* names = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_names;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k)
+    for (PyObject* name : telling)
+      if (PyTuple_GET_ITEM(names, k) == name) return true;
+  return false;
+}
+
 // Stack: 3.11, 3.12 NULL, callable; 3.13 callable, NULL; then arguments and perhaps a mapping.
 Outcome call_ex(State& s, const Instr& i) {
   const int mappings = i.arg & 1;
@@ -103,6 +113,15 @@ Outcome set_function_attribute(State& s, const Instr& i) {
 }
 
 }  // namespace
+
+bool reads_caller_locals(State& s, const Instr& i) {
+  PyObject* callable = parts_of(s, i).callable;
+  if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+  if (PyFunction_Check(callable)) return mentions_frames(callable);
+  if (!PyCFunction_CheckExact(callable)) return false;
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  return name == "breakpoint" || name == "_getframe";
+}
 
 void add_call_ops(OpTable& t) {
   row(t, Op::kCall) = {call, loud_call};

@@ -59,6 +59,7 @@ struct Body {
   int arguments = 0;
   int stack = 2;
   PyObject* name = nullptr;
+  std::vector<PyObject*> variables;  // names of the arguments behind the first one
 };
 
 PyObject* template_code() {
@@ -85,7 +86,10 @@ PyObject* make_function(const Code* code, int index, PyObject* globals, const Bo
   py::Ref variables = py::Ref::steal(PyTuple_New(body.arguments));
   if (!names || !variables) return nullptr;
   for (int i = 0; i < body.arguments; ++i)
-    PyTuple_SET_ITEM(variables.get(), i, PyUnicode_FromFormat(".%d", i));  // a name no source can spell
+    PyTuple_SET_ITEM(variables.get(), i,
+                     i > 0 && i <= static_cast<int>(body.variables.size())
+                         ? Py_NewRef(body.variables[i - 1])
+                         : PyUnicode_FromFormat(".%d", i));  // a name no source can spell
   py::Ref kwargs = py::Ref::steal(
       Py_BuildValue("{sOsOsOsisy#sy#sisisisisOsO}", "co_name", real->co_name, "co_qualname",
                     real->co_qualname, "co_filename", real->co_filename, "co_firstlineno",
@@ -244,6 +248,28 @@ int standing_at(const State& state, size_t frame) {
   return state.frames[frame].pc - (frame + 1 < state.frames.size() ? 1 : 0);
 }
 
+// A call of a function that wears the frame and holds its bound variables; made anew each time, since which
+// variables are bound changes. Extra references for the time of the call are the price.
+PyObject* call_with_locals(State& state, size_t index, PyObject* carrier) {
+  size_t base = 0;
+  for (size_t k = 0; k < index; ++k) base += state.frames[k].code->slot_count + state.frames[k].stack;
+  const Frame& frame = state.frames[index];
+  std::vector<PyObject*> args{carrier};
+  Body body = forwarding_body();
+  for (int slot = 0; frame.code->is_optimized && slot < frame.code->slot_count; ++slot) {
+    PyObject* value = state.slots[base + slot];
+    if (value && PyCell_Check(value) && bytecode::is_cell_slot(frame.code->code, slot))
+      value = PyCell_GET(value);
+    if (!value) continue;
+    args.push_back(value);
+    body.variables.push_back(frame.code->slot_name(slot));
+  }
+  body.arguments = static_cast<int>(args.size());
+  py::Ref function =
+      py::Ref::steal(make_function(frame.code, standing_at(state, index), frame.globals, body));
+  return function ? PyObject_Vectorcall(function.get(), args.data(), args.size(), nullptr) : nullptr;
+}
+
 bool enter(Job& job, size_t frame) {
   State& state = *job.state;
   if (frame == state.frames.size()) {
@@ -251,13 +277,15 @@ bool enter(Job& job, size_t frame) {
     return job.outcome != Outcome::kRaised && job.outcome != Outcome::kReraised;
   }
   const Frame& worn = state.frames[frame];
-  PyObject* function = forwarding_function(worn.code, standing_at(state, frame), worn.globals);
+  PyObject* function =
+      job.show_locals ? Py_None : forwarding_function(worn.code, standing_at(state, frame), worn.globals);
   Carrier* carrier = function ? take_carrier() : nullptr;
   if (!carrier) return false;
   carrier->job = &job;
   carrier->frame = static_cast<int>(frame) + 1;
   PyObject* const args[] = {reinterpret_cast<PyObject*>(carrier)};
-  PyObject* done = PyObject_Vectorcall(function, args, 1, nullptr);
+  PyObject* done = job.show_locals ? call_with_locals(state, frame, args[0])
+                                   : PyObject_Vectorcall(function, args, 1, nullptr);
   give_back(carrier);
   if (!done) {
     strip_traceback(1);

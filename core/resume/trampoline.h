@@ -10,6 +10,8 @@ struct Job {
   State* state;
   const bytecode::Instr* instr;
   Outcome outcome;
+  bool show_locals =
+      false;  ///< the frames also carry the bound variables, for callees that read f_locals (slower)
 };
 
 /// Runs `job` beneath CPython frames that look like the state's virtual frames: name, qualified name, file,

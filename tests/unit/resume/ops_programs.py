@@ -326,6 +326,9 @@ body("warn", "import warnings\ndef old():\n    warnings.warn('old thing', stackl
 body("inspect_stack", "import inspect\ndef who(): return [(f.function, f.lineno) for f in inspect.stack()[:2]]\nreturn who()")
 body("logging", "import logging\nr = []\nclass H(logging.Handler):\n    def emit(self, rec): r.append((rec.funcName, rec.lineno, rec.filename))\nlog = logging.getLogger('bl-test')\nlog.propagate = False\nlog.handlers[:] = [H()]\nlog.warning('x')\nreturn r")
 body("exc_info", "import sys\ndef g(): return sys.exc_info()[:2]\na = g()\ntry:\n    1 / 0\nexcept ZeroDivisionError as e:\n    b = g()[1] is e\n    try:\n        raise KeyError\n    except KeyError as k:\n        c = g()[1] is k\n    d = g()[1] is e\nreturn b, c, d, g() == a")
+body("caller_locals", "import sys\ndef who():\n    f = sys._getframe(1)\n    return sorted((k, v) for k, v in f.f_locals.items() if k[0] in 'xyz'), f.f_code.co_name\nx = 1\ny = 2\ndef g(): return y\nif value(0):\n    z = 3\nreturn who()")
+body("own_frame_locals", "import sys\nx = 5\nreturn sys._getframe().f_locals['x']")
+body("breakpoint", "import sys\nseen = []\ndef hook():\n    seen.append(sys._getframe(1).f_locals['x'])\nx = 7\nold, sys.breakpointhook = sys.breakpointhook, hook\ntry:\n    breakpoint()\nfinally:\n    sys.breakpointhook = old\nreturn seen")
 body("import_module_frames", "import sys\nreturn sys._getframe(0).f_code.co_name")
 
 # ---- exceptions -------------------------------------------------------------------------------------------------
