@@ -23,6 +23,14 @@ bool is_function_like(PyObject* a) {
          Py_TYPE(a) == &PyClassMethodDescr_Type || std::string_view(Py_TYPE(a)->tp_name) == "instancemethod";
 }
 
+/// Attribute reads follow the generic rules: no type of C on the way has its own.
+bool reads_generically(PyTypeObject* type) {
+  PyObject* own = py::type_lookup(type, py::intern("__getattribute__"));
+  if (own && PyFunction_Check(own)) return false;
+  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_getattro != PyObject_GenericGetAttr) type = type->tp_base;
+  return type && type->tp_getattro == PyObject_GenericGetAttr;
+}
+
 PyObject* generic_getattribute() { return py::type_lookup(&PyBaseObject_Type, py::intern("__getattribute__")); }
 
 }  // namespace
@@ -387,7 +395,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
   if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
     stop("tensor-subclass", {{"name", t->tp_name}});
   PyObject* getter = lookup(t, py::intern("__getattribute__"));
-  if (getter != generic_getattribute()) {
+  if (getter != generic_getattribute() && !reads_generically(t)) {
     if (PyFunction_Check(getter)) stop("custom-getattribute", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
     if (t == partial_type() || t == &PyMethod_Type || PyWeakref_Check(o->object) || PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
     } else {

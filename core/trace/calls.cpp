@@ -229,6 +229,11 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
   force(callee);
   switch (callee->kind) {
     case Kind::kMethod: {
+      Value* self = callee->items[1];
+      if (callee->items[0]->kind == Kind::kConstant && (self->kind == Kind::kLive || self->kind == Kind::kInstance)) {
+        PyTypeObject* type = self->kind == Kind::kLive ? Py_TYPE(self->object) : reinterpret_cast<PyTypeObject*>(self->object);
+        if (is_own_region_exit(callee->items[0]->object, type)) return none();
+      }
       args.insert(args.begin(), callee->items[1]);
       return call(callee->items[0], std::move(args), std::move(keywords));
     }
@@ -431,6 +436,12 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
   }
   // 4. Python code
+  if (PyFunction_Check(o)) {
+    // The setter behind PyTorch's own region class: the policy is read from the region itself.
+    std::string_view name = py::utf8(reinterpret_cast<PyFunctionObject*>(o)->func_name);
+    if (name == "_set_error_on_graph_break") return none();
+    if (name == "_get_error_on_graph_break") return boolean(false);
+  }
   if (PyFunction_Check(o))
     return enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
                  reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);

@@ -95,6 +95,16 @@ bool is_region_class(PyTypeObject* type) {
   return false;
 }
 
+bool is_own_region_class(PyTypeObject* type) {
+  if (!is_region_class(type)) return false;
+  PyObject* module = py::type_lookup(type, py::intern("__module__"));
+  return module && PyUnicode_Check(module) && py::utf8(module).substr(0, 9) == "breakline";
+}
+
+bool is_own_region_exit(PyObject* function, PyTypeObject* type) {
+  return is_own_region_class(type) && function == py::type_lookup(type, py::intern("__exit__"));
+}
+
 void set_compiled_probe(CompiledProbe probe) { registry().probe = probe; }
 
 bool compiled_view(PyObject* object, CompiledView* out) {

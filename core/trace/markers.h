@@ -28,6 +28,10 @@ const Marker& find_marker(PyObject* object);
 void set_marker_resolver(PyObject* callable);
 /// True when `type` is a registered region class (or a subclass of one).
 bool is_region_class(PyTypeObject* type);
+/// A region class of our package: entering and leaving it has no effect but the policy, so neither is run.
+bool is_own_region_class(PyTypeObject* type);
+/// `function` is the exit of an own region class.
+bool is_own_region_exit(PyObject* function, PyTypeObject* type);
 
 /// A compiled function met inside a trace: its Python function and settings. False when `object` is none.
 struct CompiledView {

@@ -59,8 +59,8 @@ struct ControlOpcodes {
     if (!enter || !exit) t.quiet("with", true);
     if (!PyFunction_Check(enter) || !PyFunction_Check(exit)) t.stop("context-manager", {{"class", type->tp_name}});
     Value* leave = t.method(t.constant(exit), manager);
-    if (is_region_class(type)) {
-      t.note_region(f, manager);
+    if (is_region_class(type)) t.note_region(f, manager);
+    if (is_own_region_class(type)) {
       t.drop(1);
       t.push(leave);
       t.push(t.none());
@@ -69,6 +69,17 @@ struct ControlOpcodes {
     Value* r = t.call(t.constant(enter), {manager}, {});
     f.stack.back() = leave;
     if (r) f.stack.push_back(r);
+  }
+  static void with_except_start(Tracer& t, SymFrame&, const Instr&) {
+    Value* leave = t.peek(4);
+    if (leave && leave->kind == Kind::kLive && PyMethod_Check(leave->object)) t.force(leave);
+    if (leave && leave->kind == Kind::kMethod && leave->items[0]->kind == Kind::kConstant) {
+      Value* self = leave->items[1];
+      PyTypeObject* type = self->kind == Kind::kLive ? Py_TYPE(self->object)
+                           : self->kind == Kind::kInstance ? reinterpret_cast<PyTypeObject*>(self->object) : nullptr;
+      if (type && is_own_region_exit(leave->items[0]->object, type)) return t.push(t.none());
+    }
+    t.quiet("with exit");
   }
   static void push_exc_info(Tracer& t, SymFrame&, const Instr&) {
     Value* v = t.pop();
@@ -143,6 +154,7 @@ void add_control_opcodes(OpTable& table) {
   put(Op::kSwap, C::swap);
   put(Op::kCopy, C::copy);
   put(Op::kBeforeWith, C::before_with);
+  put(Op::kWithExceptStart, C::with_except_start);
   put(Op::kPushExcInfo, C::push_exc_info);
   put(Op::kPopExcept, C::pop_except);
   put(Op::kCheckExcMatch, C::check_exc_match);

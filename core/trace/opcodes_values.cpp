@@ -330,7 +330,7 @@ void add_value_opcodes(OpTable& table) {
   put(Op::kStoreSubscr, Opcodes::store_subscr);
   put(Op::kDeleteSubscr, Opcodes::delete_subscr);
   put(Op::kGetLen, Opcodes::get_len);
-  for (Op op : {Op::kRaiseVarargs, Op::kReraise, Op::kWithExceptStart, Op::kCheckEgMatch, Op::kPrepReraiseStar, Op::kStopIterationError})
+  for (Op op : {Op::kRaiseVarargs, Op::kReraise, Op::kCheckEgMatch, Op::kPrepReraiseStar, Op::kStopIterationError})
     put(op, Opcodes::step);
 }
 
