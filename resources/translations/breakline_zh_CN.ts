@@ -119,14 +119,6 @@
  <context>
   <name>Policy</name>
   <message>
-   <source>with</source>
-   <translation>with</translation>
-  </message>
-  <message>
-   <source>decorator</source>
-   <translation>装饰器</translation>
-  </message>
-  <message>
    <source>patch</source>
    <translation>补丁</translation>
   </message>
@@ -444,6 +436,14 @@
   <message>
    <source>policy in force: %1</source>
    <translation>生效策略：%1</translation>
+  </message>
+  <message>
+   <source>… %1 library frame</source>
+   <translation>… %1 个库帧</translation>
+  </message>
+  <message>
+   <source>… %1 library frames</source>
+   <translation>… %1 个库帧</translation>
   </message>
  </context>
  <context>
@@ -1064,6 +1064,10 @@
    <source>switched off: policy set is “from code”</source>
    <translation>已关闭：策略集为“来自代码”</translation>
   </message>
+  <message>
+   <source>modules of %1</source>
+   <translation>%1 的模块</translation>
+  </message>
  </context>
  <context>
   <name>breakline::ui::ProcessLink</name>
@@ -1315,6 +1319,10 @@
   <message>
    <source>%1 threads</source>
    <translation>%1 线程</translation>
+  </message>
+  <message>
+   <source>compiling pays after %1 calls</source>
+   <translation>调用 %1 次后编译划算</translation>
   </message>
  </context>
 </TS>

@@ -3,6 +3,8 @@
 
 #include <QFileInfo>
 
+#include "ui/models/reasons.h"
+
 namespace breakline::ui {
 
 void BreakTableModel::set(ReportPtr report, const QString& target, TimingsPtr timings, bool preview) {
@@ -47,7 +49,7 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
         if (role == SortRole) return b->line;
         return elsewhere ? QStringLiteral("%1:%2").arg(QFileInfo(b->file).fileName()).arg(b->line)
                          : QString::number(b->line);
-      case Why: return b->reason;
+      case Why: return reason_label(b->reason_id, b->reason);
       case Events: return b->events;
       case Cost: return cost(*b);
       case Policy:

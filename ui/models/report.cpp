@@ -41,13 +41,26 @@ CallPlace call_place(const QJsonValue& v) {
   return {text(o, "file"), number(o, "line"), text(o, "function")};
 }
 
+/// "float32" → "f32": as input specs write them.
+QString short_dtype(const QString& dtype) {
+  static const QHash<QString, QString> kShort = {
+      {QStringLiteral("float32"), QStringLiteral("f32")},   {QStringLiteral("float64"), QStringLiteral("f64")},
+      {QStringLiteral("float16"), QStringLiteral("f16")},   {QStringLiteral("bfloat16"), QStringLiteral("bf16")},
+      {QStringLiteral("int64"), QStringLiteral("i64")},     {QStringLiteral("int32"), QStringLiteral("i32")},
+      {QStringLiteral("int16"), QStringLiteral("i16")},     {QStringLiteral("int8"), QStringLiteral("i8")},
+      {QStringLiteral("uint8"), QStringLiteral("u8")}};
+  return kShort.value(dtype, dtype);
+}
+
 SegmentOp op(const QJsonValue& v) {
   const QJsonObject o = v.toObject();
   SegmentOp r;
   r.name = text(o, "name");
   r.file = text(o, "file");
   r.module = text(o, "module");
-  r.dtype = text(o, "dtype");
+  r.dtype = short_dtype(text(o, "dtype"));
+  for (const QLatin1String prefix : {QLatin1String("torch."), QLatin1String("Tensor.")})
+    if (r.name.startsWith(prefix)) r.name.remove(0, prefix.size());
   const QJsonValue shape = o.value(QLatin1String("shape"));
   if (shape.isArray()) {
     QStringList dims;
@@ -94,6 +107,15 @@ Segment segment(const QJsonValue& v) {
   s.ops = list(o, "ops", op);
   s.kernels = list(o, "kernel_list", kernel);
   s.kernel_count = number(o, "kernels", int(s.kernels.size()));
+  // An op that runs as PyTorch's own callable is listed as a kernel of device "torch"; it is none of ours.
+  if (!s.kernels.isEmpty()) {
+    for (const SegmentKernel& k : std::as_const(s.kernels))
+      if (k.device == QLatin1String("torch"))
+        for (SegmentOp& r : s.ops)
+          if (r.kernel == k.id) r.kernel = -1;
+    s.kernels.removeIf([](const SegmentKernel& k) { return k.device == QLatin1String("torch"); });
+    s.kernel_count = int(s.kernels.size());
+  }
   s.ranges = list(o, "source_ranges", [](const QJsonValue& r) {
     const QJsonObject x = r.toObject();
     return LineRange{text(x, "file"), number(x, "line"), number(x, "end_line")};
@@ -157,9 +179,20 @@ Target target(const QJsonValue& v) {
   t.breaks = list(o, "breaks", parse_break);
   t.uncloneable = strings(o, "uncloneable");
   if (t.id.isEmpty()) t.id = t.name;
-  for (Segment& s : t.segments) s.target = t.id;
-  for (Break& b : t.breaks)
+  // Segment ids count per target; here they get its name in front, so that one selection can mean one segment.
+  const auto qualify = [&t](QString& id) {
+    if (!id.isEmpty()) id = t.id + QLatin1Char('/') + id;
+  };
+  for (Segment& s : t.segments) {
+    s.target = t.id;
+    qualify(s.id);
+  }
+  for (Edge& e : t.edges) qualify(e.from), qualify(e.to);
+  for (Break& b : t.breaks) {
     if (b.target.isEmpty()) b.target = t.id;
+    qualify(b.before);
+    qualify(b.after);
+  }
   const QJsonValue error = o.value(QLatin1String("error"));
   if (error.isObject()) {
     const QJsonObject e = error.toObject();

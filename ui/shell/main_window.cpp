@@ -35,6 +35,14 @@ namespace {
 
 constexpr int kNarrowest = 300;  // a lower dock below this is tabbed with its neighbour
 
+/// A dock asks its title bar for a size hint, not for its fixed height; this one answers with the latter.
+class TitleBar : public QFrame {
+ public:
+  using QFrame::QFrame;
+  QSize sizeHint() const override { return {QFrame::sizeHint().width(), maximumHeight()}; }
+  QSize minimumSizeHint() const override { return {120, maximumHeight()}; }
+};
+
 QLabel* quiet_label(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
   label->setProperty("quiet", true);
@@ -242,7 +250,7 @@ void MainWindow::make_docks() {
     panel->setObjectName(id);
     panel->setMinimumWidth(220);
     dock->setWidget(panel);
-    auto* bar = new QFrame(dock);
+    auto* bar = new TitleBar(dock);
     bar->setObjectName(QStringLiteral("panel_title"));
     auto* row = new QHBoxLayout(bar);
     row->setContentsMargins(12, 0, 6, 0);
@@ -303,7 +311,7 @@ void MainWindow::arrange() {
   area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
   if (!narrow_)
     area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
-                      {w * 24 / 100, w * 24 / 100, w * 27 / 100, w * 25 / 100}, Qt::Horizontal);
+                      {w * 26 / 100, w * 23 / 100, w * 27 / 100, w * 24 / 100}, Qt::Horizontal);
   arranged_ = true;
   QTimer::singleShot(0, this, &MainWindow::title_visibility);
 }

@@ -66,8 +66,8 @@ void ModelsTest::report_is_read() {
   QCOMPARE(b->reason, QStringLiteral("Call to f"));
   QCOMPARE(b->reason_id, QStringLiteral("kind"));
   QVERIFY(!b->cost_us);
-  QCOMPARE(r.find_segment(QStringLiteral("s0"))->ops.first().shape, QStringLiteral("[2, 3]"));
-  QCOMPARE(r.find_segment(QStringLiteral("s0"))->ops.first().kernel, -1);
+  QCOMPARE(r.find_segment(QStringLiteral("t/s0"))->ops.first().shape, QStringLiteral("[2, 3]"));
+  QCOMPARE(r.find_segment(QStringLiteral("t/s0"))->ops.first().kernel, -1);
   QCOMPARE(r.resolve(QStringLiteral("m.py")), QStringLiteral("/tmp/m.py"));
   QCOMPARE(r.region_at(QStringLiteral("/tmp/m.py"), 4)->key, QStringLiteral("lines:m.py:4-5"));
   QCOMPARE(r.region_at(QStringLiteral("/tmp/m.py"), 2)->key, QStringLiteral("fn:m.py:f"));
@@ -207,7 +207,10 @@ void ModelsTest::layout_has_no_overlaps() {
       if (!edges[f].label.isEmpty()) QVERIFY(!r.labels[e].intersects(r.labels[f]));
   }
   // The long edge keeps clear of the boxes it passes.
-  for (int i = 1; i <= 4; ++i) QVERIFY(!r.edges[7].intersects(r.nodes[i].adjusted(1, 1, -1, -1)));
+  for (int step = 0; step <= 400; ++step) {
+    const QPointF at = r.edges[7].pointAtPercent(step / 400.0);
+    for (int i = 1; i <= 4; ++i) QVERIFY(!r.nodes[i].adjusted(1, 1, -1, -1).contains(at));
+  }
 }
 
 void ModelsTest::layout_of_loops() {

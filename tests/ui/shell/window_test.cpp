@@ -608,7 +608,7 @@ void WindowTest::every_command_has_text_and_a_key_of_its_own() {
     keys.insert(key);
   }
   for (QToolButton* b : f.window->findChildren<QToolButton*>())
-    if (!b->icon().isNull() && b->isVisible()) QVERIFY2(!b->toolTip().isEmpty(), qPrintable(b->objectName()));
+    if (!b->icon().isNull() && b->isVisible() && !qobject_cast<QLineEdit*>(b->parent())) QVERIFY2(!b->toolTip().isEmpty(), qPrintable(b->objectName()));
 }
 
 void WindowTest::narrow_windows_tab_their_docks() {

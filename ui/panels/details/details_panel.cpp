@@ -14,6 +14,7 @@
 #include <QUrlQuery>
 #include <QVBoxLayout>
 
+#include "ui/models/reasons.h"
 #include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
@@ -155,12 +156,24 @@ QString DetailsPanel::break_page(const Break& b) const {
   }
   if (!b.chain.isEmpty()) {
     page += heading(tr("Call chain"));
-    int depth = 0;
-    for (const CallPlace& c : b.chain)
+    int depth = 0, library = 0;
+    // Frames of installed packages are counted, not listed: the user's own frames are what can be changed.
+    const auto flush = [&] {
+      if (library) page += QStringLiteral("<p style='margin-left:%1px'>%2</p>").arg(depth * 10).arg(quiet(counted(library, tr("… %1 library frame"), tr("… %1 library frames"))));
+      library = 0;
+    };
+    for (const CallPlace& c : b.chain) {
+      if (c.file.contains(QLatin1String("site-packages")) || c.file.contains(QLatin1String("dist-packages"))) {
+        ++library;
+        continue;
+      }
+      flush();
       page += QStringLiteral("<p style='margin-left:%1px'>%2 %3</p>")
                   .arg(depth++ * 10)
                   .arg(place_link(c.file, c.line, c.function),
                        quiet(QStringLiteral("%1:%2").arg(QFileInfo(c.file).fileName()).arg(c.line)));
+    }
+    flush();
   }
   if (!b.context.isEmpty())
     page += heading(tr("Context")) + QStringLiteral("<p>%1</p>").arg(quiet(b.context));
@@ -254,7 +267,7 @@ QString DetailsPanel::region_page(const Region& g) const {
   QString inside;
   for (const Break* b : r->breaks_of({}))
     if (r->resolve(b->file) == r->resolve(g.file) && b->line >= g.line && b->line <= g.end_line)
-      inside += QStringLiteral("<p>%1</p>").arg(link(QStringLiteral("break"), b->id, tr("line %1: %2").arg(b->line).arg(b->reason)));
+      inside += QStringLiteral("<p>%1</p>").arg(link(QStringLiteral("break"), b->id, tr("line %1: %2").arg(b->line).arg(reason_label(b->reason_id, b->reason))));
   return inside.isEmpty() ? page : page + heading(tr("Breaks inside")) + inside;
 }
 

@@ -6,6 +6,7 @@
 #include <QFontMetricsF>
 #include <QPainter>
 
+#include "ui/models/reasons.h"
 #include "ui/models/timings.h"
 #include "ui/models/words.h"
 
@@ -47,7 +48,7 @@ QString plan_words(const Segment& s) {
 
 QString type_words(const SegmentOp& op) { return op.dtype + op.shape; }
 
-QString break_first(const Break& b) { return tr("line %1 · %2").arg(b.line).arg(b.reason); }
+QString break_first(const Break& b) { return tr("line %1 · %2").arg(b.line).arg(reason_label(b.reason_id, b.reason)); }
 
 QString break_second(const Break& b, const QString& cost) {
   QStringList parts;
