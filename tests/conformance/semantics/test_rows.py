@@ -18,12 +18,11 @@ from harness import Tally, bits_equal, run_child, seed_all  # noqa: E402
 
 def own_markers():
     import breakline
-    from breakline import standin
+    from breakline import markers, standin
 
-    dynamo = standin.dynamo()
     return types.SimpleNamespace(
-        E=breakline.error_on_graph_break, gb=breakline.graph_break, skip=dynamo.skip_frame, disable=breakline.disable,
-        allow_in_graph=dynamo.allow_in_graph, nonstrict=dynamo.nonstrict_trace, export=dynamo.export)
+        E=breakline.error_on_graph_break, gb=breakline.graph_break, skip=markers.skip_frame, disable=breakline.disable,
+        allow_in_graph=markers.allow_in_graph, nonstrict=markers.nonstrict_trace, export=standin.export)
 
 
 def torch_markers():
