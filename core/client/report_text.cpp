@@ -325,6 +325,7 @@ std::string timings_text(const protocol::Timings& timings, const TextOptions& op
     row += padded(arm.compile_ms > 0 ? number(arm.compile_ms) : "", 12);
     row += arm.error_note;
     if (arm.max_abs_err && *arm.max_abs_err > 0) row += ", max error " + number(*arm.max_abs_err);
+    if (!arm.reason.empty()) row += writer.paint("   (" + arm.reason + ")", kDim);
     writer.line(row);
   }
   if (timings.noise)

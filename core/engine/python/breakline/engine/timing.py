@@ -22,7 +22,7 @@ ARMS = {
     "eager": ("Eager", None),
     "eager_aa": ("Eager again (noise)", None),
     "cpu": ("Compiled, CPU", {"device": "cpu"}),
-    "vulkan_eager": ("Eager, Vulkan", {"device": "vulkan", "plan": "eager"}),
+    "vulkan_eager": ("Eager, Vulkan", {"device": "vulkan_eager"}),
     "vulkan": ("Compiled, Vulkan", {"device": "vulkan"}),
 }
 
@@ -147,7 +147,7 @@ class Timer:
         }
         if options is None:
             return entry, self.target.function
-        device = self.devices.get(options["device"], {"available": options["device"] == "cpu", "reason": "this build has no Vulkan"})
+        device = self.devices.get(options["device"].partition("_")[0], {"available": False, "reason": "this build has no such device"})
         if not device["available"]:
             entry.update(available=False, reason=device.get("reason") or "the device is not available", equal=False)
             return entry, None
@@ -179,14 +179,20 @@ class Timer:
         elif self.plain_results is not None:
             entry.update(compare(self.plain_results, outputs))
         if function is not self.target.function:
-            entry["compile_ms"] = self._compile_ms(function, elapsed)
+            self._note_compilation(entry, function, elapsed)
         return True
 
     @staticmethod
-    def _compile_ms(compiled, elapsed):
-        segments = compiled.target_report().get("segments", []) if hasattr(compiled, "target_report") else compiled.report().get("segments", [])
-        spent = sum(s.get("trace_us", 0) + s.get("compile_us", 0) for s in segments) / 1e3
-        return spent or elapsed
+    def _note_compilation(entry, compiled, elapsed):
+        """Compile time of an arm, and which of its graphs did not run on its device and why."""
+        segments = compiled.target_report()["segments"]
+        entry["compile_ms"] = sum(s["trace_us"] + s["compile_us"] for s in segments) / 1e3 or elapsed
+        wanted = ARMS[entry["id"]][1]["device"]
+        graphs = [s for s in segments if s["ops"]]
+        others = [s for s in graphs if s["plan"] not in (wanted, wanted.partition("_")[0])]
+        if others:
+            why = others[0]["plan_reason"] or f"plan {others[0]['plan']}"
+            entry["reason"] = f"{len(others)} of {len(graphs)} graphs ran as {others[0]['plan']}: {why}"
 
     def run(self, arms, rounds, budget_s):
         """The `Timings` of core/protocol/README.md."""
