@@ -201,8 +201,11 @@ void Writer::target(const Target& target) {
   std::set<std::string> printed;
   int number = 0;
   const auto breaks_after = [&](const std::optional<std::string>& segment_id) {
-    for (const Break& item : target.breaks)
-      if (item.before == segment_id && printed.insert(item.id).second) one_break(item, ++number);
+    for (const Break& item : target.breaks) {
+      const bool rejected_midway = !segment_id && item.policy.effective == "error";  // those come last
+      if (item.before == segment_id && !rejected_midway && printed.insert(item.id).second)
+        one_break(item, ++number);
+    }
   };
   breaks_after(std::nullopt);
   for (const Segment& one : target.segments) {
