@@ -15,7 +15,40 @@ bool same(const Inst& x, const Inst& y) {
 
 bool is_comparison(Op op) { return op >= Op::kEq && op <= Op::kGe; }
 
+/// One bit for each half type.
+uint8_t half_bit(graph::DType dtype) {
+  return dtype == graph::DType::kBFloat16 ? 1 : dtype == graph::DType::kFloat16 ? 2 : 0;
+}
+
+uint8_t constant_halves(double number) {
+  const float value = static_cast<float>(number);
+  uint8_t bits = 0;
+  for (const graph::DType half : {graph::DType::kBFloat16, graph::DType::kFloat16}) {
+    if (round_to_half(value, half) == value) bits |= half_bit(half);
+  }
+  return bits;
+}
+
 }  // namespace
+
+/// Loads (see `load`), roundings and constants are seen directly; selections and changes of sign pass the
+/// property on.
+uint8_t Builder::halves_of(const Inst& inst) const {
+  const auto of = [&](int id) { return halves_[static_cast<size_t>(id)]; };
+  switch (inst.op) {
+    case Op::kRound:
+      return half_bit(inst.half);
+    case Op::kConst:
+      return constant_halves(inst.number);
+    case Op::kNeg:
+    case Op::kAbs:
+      return of(inst.a);
+    case Op::kSelect:
+      return of(inst.b) & of(inst.c);
+    default:
+      return 0;
+  }
+}
 
 int Builder::add(Inst inst) {
   for (size_t i = 0; i < insts_.size(); ++i) {
@@ -23,7 +56,7 @@ int Builder::add(Inst inst) {
   }
   inst.node = node_;
   insts_.push_back(inst);
-  loaded_.resize(insts_.size(), graph::DType::kOther);
+  halves_.push_back(halves_of(inst));
   return static_cast<int>(insts_.size()) - 1;
 }
 
@@ -33,7 +66,7 @@ int Builder::load(int input, graph::DType dtype) {
   inst.type = reg_type(dtype);
   inst.index = input;
   const int result = add(inst);
-  loaded_[static_cast<size_t>(result)] = dtype;
+  halves_[static_cast<size_t>(result)] = half_bit(dtype);
   return result;
 }
 
@@ -128,30 +161,8 @@ int Builder::cast(int a, RegType to) {
   return add(inst);
 }
 
-/// Loads, roundings and constants are seen directly; selections and changes of sign pass the property on.
-bool Builder::is_rounded(int a, graph::DType half) const {
-  const Inst& inst = insts_[static_cast<size_t>(a)];
-  switch (inst.op) {
-    case Op::kLoad:
-      return loaded_[static_cast<size_t>(a)] == half;
-    case Op::kRound:
-      return inst.half == half;
-    case Op::kConst: {
-      const float value = static_cast<float>(inst.number);
-      return round_to_half(value, half) == value;
-    }
-    case Op::kNeg:
-    case Op::kAbs:
-      return is_rounded(inst.a, half);
-    case Op::kSelect:
-      return is_rounded(inst.b, half) && is_rounded(inst.c, half);
-    default:
-      return false;
-  }
-}
-
 int Builder::round(int a, graph::DType half) {
-  if (is_rounded(a, half)) return a;
+  if (halves_[static_cast<size_t>(a)] & half_bit(half)) return a;
   Inst inst;
   inst.op = Op::kRound;
   inst.type = RegType::kF32;

@@ -33,9 +33,9 @@ class Builder {
 
  private:
   int add(Inst inst);
-  bool is_rounded(int a, graph::DType half) const;
+  uint8_t halves_of(const Inst& inst) const;
   std::vector<Inst>& insts_;
-  std::vector<graph::DType> loaded_;  ///< per instruction: dtype of a load, else kOther
+  std::vector<uint8_t> halves_;  ///< per instruction: half types that hold its value exactly, a bit each
   int node_ = -1;
 };
 

@@ -127,7 +127,7 @@ bool PointwiseCall::bind(std::string* why) {
     }
   }
   const std::string_view method = last_part(node_.name);
-  reversed_ = graph::find_op(method).reversed || method == "rsub" || method == "__rsub__";
+  reversed_ = node_.reversed || graph::find_op(method).reversed;
   if (reversed_) std::swap(params_[0], params_[1]);
   for (size_t i = 0; i < list.count; ++i) {
     const Arg* arg = params_[i];

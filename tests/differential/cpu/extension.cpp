@@ -86,6 +86,7 @@ bool add_call(Recorded& r, PyObject* call) {
   node.name = info.name.empty() && row_name ? row_name : info.name;
   node.mutates = mutates || info.in_place;
   node.random = info.random;
+  node.reversed = info.reversed;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     PyObject* arg = PyTuple_GET_ITEM(args, i);
     r.keep.push_back(py::Ref::borrow(arg));

@@ -228,6 +228,23 @@ def reentrance(extension, scalar):
     print("reentrance: fine")
 
 
+def modes(extension, scalar):
+    """Outputs are the kind of tensors that eager makes under inference mode and no_grad."""
+    for mode in (torch.inference_mode, torch.no_grad):
+        with mode():
+            x = torch.nn.Parameter(torch.randn(12))
+            tape = Tape([x])
+            a = tape.call(torch.mul, x, 2, row="mul", scalar=scalar["Mul"])
+            b = tape.call(torch.tanh, a, row="tanh", scalar=scalar["Tanh"])
+            plan = tape.plan(extension, [b])
+            (got,) = extension.run(plan, [x])
+            assert any(kernel[1] == "cpu" for kernel in extension.info(plan)["kernels"])
+            assert type(got) is torch.Tensor and not got.requires_grad
+            assert got.is_inference() == b.is_inference(), mode
+            assert torch.allclose(got, b)
+    print("modes: fine")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -236,7 +253,7 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     extension, scalar = load_extension(options.folder), scalar_numbers()
-    for part in (guard_zones, writes, failures, reentrance):
+    for part in (guard_zones, writes, failures, reentrance, modes):
         part(extension, scalar)
     wrong, fused = 0, 0
     for seed in range(options.seed, options.seed + options.programs):

@@ -333,6 +333,19 @@ class ScheduleTest : public QObject {
     }
   }
 
+  /// Each maximum selects its operand twice: what is known of a value must not be found out anew each time.
+  void a_chain_of_half_maxima_is_lowered_in_linear_time() {
+    const graph::OpRow maximum{
+        .name = "maximum", .kind = graph::OpKind::kPointwise, .scalar = ScalarFn::kMax};
+    Maker m;
+    const ValueId x = m.input({16}, DType::kBFloat16), y = m.input({16}, DType::kBFloat16);
+    ValueId at = x;
+    for (int i = 0; i < 60; ++i) at = m.op(maximum, {v(at), v(i % 2 ? x : y)}, {16}, DType::kBFloat16);
+    m.g.outputs = {at};
+    const Kernel k = build_schedule(m.g).kernels.at(0);
+    QVERIFY(std::none_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return i.op == Op::kRound; }));
+  }
+
   void a_thousand_node_chain_is_scheduled_in_pieces() {
     Maker m;
     ValueId at = m.input({16});
