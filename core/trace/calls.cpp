@@ -230,7 +230,8 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
   switch (callee->kind) {
     case Kind::kMethod: {
       Value* self = callee->items[1];
-      if (callee->items[0]->kind == Kind::kConstant && (self->kind == Kind::kLive || self->kind == Kind::kInstance)) {
+      force(callee->items[0]);
+      if ((callee->items[0]->kind == Kind::kConstant || callee->items[0]->kind == Kind::kLive) && (self->kind == Kind::kLive || self->kind == Kind::kInstance)) {
         PyTypeObject* type = self->kind == Kind::kLive ? Py_TYPE(self->object) : reinterpret_cast<PyTypeObject*>(self->object);
         if (is_own_region_exit(callee->items[0]->object, type)) return none();
       }

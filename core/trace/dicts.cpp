@@ -24,6 +24,8 @@ bool is_safe_key(PyObject* o) {
 }  // namespace
 
 Value** Tracer::dict_find(Value* d, Value* key) {
+  force(d);
+  if (d->kind != Kind::kDict) stop("method-call", {{"class", describe(d)}, {"name", "__getitem__"}});
   DictData& data = *d->dict;
   PyObject* k = constant_of(key);
   if (k && !is_safe_key(k)) {
@@ -94,6 +96,8 @@ Value* Tracer::dict_get(Value* d, Value* key) {
 }
 
 void Tracer::dict_load(Value* d) {
+  force(d);
+  if (d->kind != Kind::kDict) stop("builtin", {{"function", "iter"}, {"arg_types", describe(d)}});
   if (d->source < 0 || d->loaded) return;
   std::vector<DictEntry> old = std::move(d->dict->entries);
   d->dict->entries.clear();
@@ -130,7 +134,6 @@ void Tracer::dict_load(Value* d) {
 }
 
 void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
-  if (!d->dict) d->dict = std::make_unique<DictData>();
   Value** place = dict_find(d, key);
   mutated();
   if (d->source >= 0 && log) {

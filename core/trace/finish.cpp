@@ -75,6 +75,7 @@ void Tracer::alias_guards() {
 }
 
 void Tracer::finish() {
+  for (auto& f : frames_) note_lines(*f);
   std::unordered_set<Value*> seen;
   if (exit_ == ExitKind::kReturn) {
     check_rebuildable(return_value_, seen);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The symbolic machine's loop: fetch an instruction, run its handler, undo or restart when it can't be traced.
+#include <algorithm>
+
 #include "core/trace/opcodes.h"
 #include "core/trace/tracer.h"
 
@@ -14,6 +16,8 @@ Value* Tracer::run(size_t base) {
     SymFrame& f = top();
     const Instr& in = f.code->instrs[static_cast<size_t>(f.pc)];
     f.current = f.pc;
+    f.lowest = std::min(f.lowest, f.pc);
+    f.highest = std::max(f.highest, f.pc);
     ++instruction_count_;
     int64_t mutations_before = mutations_;
     int64_t count_before = instruction_count_;
@@ -40,6 +44,7 @@ Value* Tracer::run(size_t base) {
         // Without `constructed` the frame was entered before this segment: the caller's stack holds the object already.
         Value* result = below && f.constructed ? f.constructed : r;
         std::unique_ptr<SymFrame> done = std::move(frames_.back());
+        note_lines(*done);
         frames_.pop_back();
         if (frames_.size() == base) return result;
         if (!below) push(result);
@@ -83,6 +88,29 @@ Value* Tracer::run(size_t base) {
       throw b;
     }
   }
+}
+
+void Tracer::note_lines(const SymFrame& f) {
+  if (f.highest < 0) return;
+  auto [it, fresh] = instruction_ranges_.try_emplace(f.code, f.lowest, f.highest);
+  if (fresh) return;
+  it->second.first = std::min(it->second.first, f.lowest);
+  it->second.second = std::max(it->second.second, f.highest);
+}
+
+std::map<const bytecode::Code*, std::pair<int, int>> Tracer::line_ranges() const {
+  std::map<const bytecode::Code*, std::pair<int, int>> lines;
+  for (const auto& [code, range] : instruction_ranges_) {
+    int first = 1 << 30, last = 0;
+    for (int i = range.first; i <= range.second; ++i) {
+      bytecode::Position p = code->position(i);
+      if (p.line <= 0) continue;
+      first = std::min(first, p.line);
+      last = std::max(last, std::max(p.line, p.end_line));
+    }
+    if (last) lines[code] = {first, last};
+  }
+  return lines;
 }
 
 void Tracer::maybe_force_break(const Instr& in) {

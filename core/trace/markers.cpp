@@ -97,7 +97,10 @@ bool is_region_class(PyTypeObject* type) {
 
 bool is_own_region_class(PyTypeObject* type) {
   if (!is_region_class(type)) return false;
-  PyObject* module = py::type_lookup(type, py::intern("__module__"));
+  // PyTorch's class counts too once the package has put its own methods there.
+  PyObject* leave = py::type_lookup(type, py::intern("__exit__"));
+  if (!leave || !PyFunction_Check(leave)) return false;
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(leave), "__name__");
   return module && PyUnicode_Check(module) && py::utf8(module).substr(0, 9) == "breakline";
 }
 

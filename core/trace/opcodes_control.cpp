@@ -73,7 +73,7 @@ struct ControlOpcodes {
   static void with_except_start(Tracer& t, SymFrame&, const Instr&) {
     Value* leave = t.peek(4);
     if (leave && leave->kind == Kind::kLive && PyMethod_Check(leave->object)) t.force(leave);
-    if (leave && leave->kind == Kind::kMethod && leave->items[0]->kind == Kind::kConstant) {
+    if (leave && leave->kind == Kind::kMethod && (leave->items[0]->kind == Kind::kConstant || leave->items[0]->kind == Kind::kLive)) {
       Value* self = leave->items[1];
       PyTypeObject* type = self->kind == Kind::kLive ? Py_TYPE(self->object)
                            : self->kind == Kind::kInstance ? reinterpret_cast<PyTypeObject*>(self->object) : nullptr;

@@ -34,7 +34,8 @@ policy::FrameView Tracer::frame_view(const SymFrame& f, const bytecode::Position
     if (self->kind == Kind::kInstance) type = reinterpret_cast<PyTypeObject*>(self->object);
     if (!type || !is_region_class(type)) continue;
     Value* function = v->items[0];
-    if (function->kind != Kind::kConstant || function->object != py::type_lookup(type, py::intern("__exit__"))) continue;
+    bool known = function->kind == Kind::kConstant || function->kind == Kind::kLive;
+    if (!known || function->object != py::type_lookup(type, py::intern("__exit__"))) continue;
     policy::ActiveRegion region;
     Value* flag = attribute(self, py::intern("error_on_graph_break"));
     region.error = truth(flag) == 1;

@@ -37,7 +37,7 @@ void Tracer::reset() {
   mutations_ = 0;
   loop_rounds_.clear();
   codes_.clear();
-  line_ranges_.clear();
+  instruction_ranges_.clear();
   regions_.clear();
   module_paths_.clear();
   last_origin_ = nullptr;

@@ -86,7 +86,7 @@ class Tracer {
   int64_t instructions() const { return instruction_count_; }
   const std::vector<const bytecode::Code*>& code_objects() const { return codes_; }
   /// Source ranges run by this trace: code → lines.
-  const std::map<const bytecode::Code*, std::pair<int, int>>& line_ranges() const { return line_ranges_; }
+  std::map<const bytecode::Code*, std::pair<int, int>> line_ranges() const;
   struct RegionSeen { std::string key, kind, file, qualname; int line, end_line; bool error; };
   const std::vector<RegionSeen>& regions() const { return regions_; }
   bool has_side_effects() const { return !effects_.empty(); }
@@ -243,6 +243,7 @@ class Tracer {
   void note_region(SymFrame& f, Value* manager);
   bool make_dynamic(Value* v);
   void maybe_force_break(const bytecode::Instr& in);
+  void note_lines(const SymFrame& f);
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
   void rewind_generator(Value* generator);
@@ -304,7 +305,7 @@ class Tracer {
   std::map<int64_t, BreakInfo> forced_;
   std::map<std::pair<const bytecode::Code*, int>, std::pair<int, size_t>> loop_rounds_;
   std::vector<const bytecode::Code*> codes_;
-  std::map<const bytecode::Code*, std::pair<int, int>> line_ranges_;
+  std::unordered_map<const bytecode::Code*, std::pair<int, int>> instruction_ranges_;
   std::vector<RegionSeen> regions_;
   std::unordered_map<PyObject*, std::string> module_paths_;
   std::shared_ptr<const graph::Origin> last_origin_;

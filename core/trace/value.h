@@ -97,6 +97,7 @@ struct SymFrame {
   PyObject *globals = nullptr, *builtins = nullptr, *locals = nullptr;
   int pc = 0;
   int current = 0;                 ///< instruction under execution
+  int lowest = 1 << 30, highest = -1;  ///< range of instructions run so far
   ReturnMode on_return = ReturnMode::kPush;
   bool generator = false;
   Value* constructed = nullptr;    ///< kDiscard: what the caller gets instead of the return value
