@@ -91,7 +91,6 @@ Outs conv(const ShapeCall& call, const OpRow& row) {
     if (!is_contiguous(w->sizes, w->strides) || ambiguous_row(*w)) return std::nullopt;
     if (is_contiguous(x->sizes, x->strides) && ambiguous_row(*x)) return std::nullopt;
   } else if (suggests_channels_last(x->sizes, x->strides) || suggests_channels_last(w->sizes, w->strides)) {
-    if (x->dtype != DType::kFloat32) return std::nullopt;  // the back end decides
     m.strides = channels_last_strides(sizes);
   } else if (!plain && (exact_but_ambiguous(*x) || exact_but_ambiguous(*w))) {
     return std::nullopt;

@@ -23,13 +23,12 @@ Outs embedding(const ShapeCall& call, const OpRow&) {
 }
 
 /// The CPU flash kernel is taken, not plain arithmetic (of which the meta call is asked).
-bool takes_flash(const TensorMeta& q, const TensorMeta& k, const TensorMeta& v, const TensorMeta* mask,
-                 bool grad_mode) {
+bool takes_flash(const TensorMeta& q, const TensorMeta& k, const TensorMeta& v, const TensorMeta* mask) {
   const auto inner_contiguous = [](const TensorMeta& m) { return m.strides[3] == 1; };
   if (!inner_contiguous(q) || !inner_contiguous(k) || !inner_contiguous(v)) return false;
   if (q.sizes[3] != k.sizes[3] || q.sizes[3] != v.sizes[3]) return false;
   if (q.sizes[0] != k.sizes[0] || q.sizes[1] != k.sizes[1]) return false;
-  return !mask || !(mask->requires_grad && grad_mode);
+  return !mask || !mask->requires_grad;
 }
 
 /// scaled_dot_product_attention(q, k, v [N, H, L, D], attn_mask, dropout_p, is_causal, scale=, enable_gqa=)
@@ -64,7 +63,7 @@ Outs attention(const ShapeCall& call, const OpRow&) {
     if (q->sizes[i] != k->sizes[i] || q->sizes[i] != v->sizes[i]) return std::nullopt;
   }
   const Dims sizes = {q->sizes[0], q->sizes[1], q->sizes[2], v->sizes[3]};
-  if (!takes_flash(*q, *k, *v, mask, call.grad_mode)) return std::nullopt;
+  if (!takes_flash(*q, *k, *v, mask)) return std::nullopt;
   TensorMeta m = fresh(sizes, q->dtype, q->device);
   m.strides = preserved_strides(q->sizes, q->strides);  // the output is laid out as the query
   return finish(call, std::move(m));

@@ -20,6 +20,22 @@ bool optional_like(const ShapeCall& call, size_t i, std::string_view name, const
   return t && t->dtype == x.dtype && t->device == x.device;
 }
 
+/// Parameters of a normalisation: all of one dtype, the input's or (for half precision inputs) float32.
+bool parameters_fit(const ShapeCall& call, size_t first, std::initializer_list<std::string_view> names,
+                    const TensorMeta& x) {
+  const bool half = x.dtype == DType::kBFloat16 || x.dtype == DType::kFloat16;
+  DType common = DType::kOther;
+  size_t i = first;
+  for (std::string_view name : names) {
+    const Arg* a = call.get(i++, name);
+    if (!a || a->is_none()) continue;
+    const TensorMeta* t = tensor_arg(call, a);
+    if (!t || t->device != x.device || (common != DType::kOther && t->dtype != common)) return false;
+    common = t->dtype;
+  }
+  return common == DType::kOther || common == x.dtype || (half && common == DType::kFloat32);
+}
+
 /// softmax(x, dim, dtype), log_softmax
 Outs softmax(const ShapeCall& call, const OpRow&) {
   const TensorMeta* x = tensor_arg(call, call.get(0, "input"));
@@ -40,7 +56,7 @@ Outs layer_norm(const ShapeCall& call, const OpRow&) {
   const auto shape = dims_arg(call.get(1, "normalized_shape"));
   if (!x || !shape || shape->empty() || static_cast<int64_t>(shape->size()) > x->rank()) return std::nullopt;
   if (!std::equal(shape->rbegin(), shape->rend(), x->sizes.rbegin())) return std::nullopt;
-  if (!optional_like(call, 2, "weight", *x) || !optional_like(call, 3, "bias", *x)) return std::nullopt;
+  if (!parameters_fit(call, 2, {"weight", "bias"}, *x)) return std::nullopt;
   return finish(call, fresh(x->sizes, x->dtype, x->device));
 }
 /// rms_norm(x, normalized_shape, weight, eps)
@@ -69,7 +85,7 @@ Outs group_norm(const ShapeCall& call, const OpRow&) {
   const auto groups = int_arg(call.get(1, "num_groups"));
   if (!x || !groups || *groups <= 0 || x->rank() < 2 || x->sizes[1] % *groups || x->numel() == 0)
     return std::nullopt;
-  if (!optional_like(call, 2, "weight", *x) || !optional_like(call, 3, "bias", *x)) return std::nullopt;
+  if (!parameters_fit(call, 2, {"weight", "bias"}, *x)) return std::nullopt;
   return finish(call, in_suggested_format(*x));
 }
 
@@ -83,9 +99,9 @@ Outs batch_norm(const ShapeCall& call, const OpRow&) {
   const TensorMeta* x = floating(call, 0, "input");
   const auto training = bool_arg(call.get(5, "training"));
   if (!x || !training || x->rank() < 2 || x->numel() == 0) return std::nullopt;
+  if (!parameters_fit(call, 1, {"weight", "bias", "running_mean", "running_var"}, *x)) return std::nullopt;
   static constexpr std::string_view kNames[] = {"weight", "bias", "running_mean", "running_var"};
   for (size_t i = 0; i < 4; ++i) {
-    if (!optional_like(call, 1 + i, kNames[i], *x)) return std::nullopt;
     const TensorMeta* t = tensor_arg(call, call.get(1 + i, kNames[i]));
     if (t && (t->rank() != 1 || t->sizes[0] != x->sizes[1])) return std::nullopt;
     if (*training && i >= 2 && t) {

@@ -5,6 +5,7 @@
 
 #include "core/torch/ambient.h"
 #include "core/torch/arg_object.h"
+#include "core/torch/autocast.h"
 #include "core/torch/library.h"
 #include "core/torch/meta_call.h"
 #include "core/torch/registry.h"
@@ -149,6 +150,26 @@ std::optional<InferFailure> data_dependent_index(const Call& call) {
   return std::nullopt;
 }
 
+std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, graph::DType lower,
+                                                          bool has_scalar) {
+  const AutocastPolicy policy = autocast_policy(call.info);
+  if (policy == AutocastPolicy::kUnknown) {
+    return unsupported(call.info.name + ": what autocast does to it is not modelled", "global-state");
+  }
+  for (ValueId id : call.operands) {
+    const graph::DType t = call.graph.values[static_cast<size_t>(id)].meta.dtype;
+    const bool half = t == graph::DType::kBFloat16 || t == graph::DType::kFloat16;
+    if (policy == AutocastPolicy::kPromote && half && t != lower) {
+      return unsupported("autocast refuses to join this dtype", "op-error");
+    }
+  }
+  const graph::Graph seen = after_casts(call, policy, lower);
+  const Call cast{seen, call.callable, call.info, call.args, call.kwargs, call.grad_mode, call.operands};
+  if (auto answer = by_rule(cast)) return std::move(*answer);
+  if (has_scalar) return unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
+  return infer_by_meta(cast);
+}
+
 }  // namespace
 
 std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* callable,
@@ -173,7 +194,9 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
   }
   if (auto bad = data_dependent_index(call)) return *bad;
   const Ambient now = current_ambient();
-  if (now.autocast_cpu || now.autocast_other) return unsupported("autocast is on", "global-state");
+  if (now.autocast_other) return unsupported("autocast is on for another device", "global-state");
+  if (now.autocast_cpu)
+    return infer_under_autocast(call, static_cast<graph::DType>(now.autocast_cpu_dtype), has_scalar);
   if (auto answer = by_rule(call)) return std::move(*answer);
   if (has_scalar) return unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
   return infer_by_meta(call);

@@ -18,11 +18,17 @@ def cases(m):
         shape = s[rank - m.rng.randint(1, rank):]
         w, b = m.tensor(shape, dtype), m.tensor(shape, dtype)
         yield "layer_norm", torch.layer_norm, [x, shape, *m.rng.choice([[w, b], [w, None], [None, None]]), 1e-5, False], {}
+        if dtype in (torch.bfloat16, torch.float16):
+            yield "layer_norm", torch.layer_norm, [x, shape, w.detach().float(), b.detach().float(), 1e-5], {}
         yield "rms_norm", torch.rms_norm, [x, shape, m.rng.choice([w, None]), 1e-5], {}
         c = m.rng.choice([1, 2, 4])
         image = m.tensor([m.rng.choice([1, 2]), c, *[m.rng.choice([1, 2, 3]) for _ in range(m.rng.randint(0, 3))]],
                          m.rng.choice([torch.float32, torch.float64, torch.bfloat16]))
-        w, b, mean, var = (m.tensor([c], image.dtype, "contiguous", grad=False if i > 1 else None) for i in range(4))
+        if m.chance(0.3):
+            w, b, mean, var = (m.tensor([c], torch.float32, "contiguous", grad=False) for i in range(4))
+        else:
+            w, b, mean, var = (m.tensor([c], image.dtype, "contiguous", grad=False if i > 1 else None)
+                               for i in range(4))
         yield "group_norm", torch.group_norm, [image, m.rng.choice([1, c]), *m.rng.choice([[w, b], [None, None]])], {}
         if image.numel() > c:
             training = m.chance(0.5)

@@ -156,7 +156,7 @@ def check(infer, callable_, args, kwargs, rules_only=True):
     except (TypeError, ZeroDivisionError):
         return None  # says nothing of metadata: the traced call raises the same when it runs
     except RuntimeError as error:
-        if str(error) == "ZeroDivisionError":
+        if str(error) == "ZeroDivisionError" or not rules_only:  # meta kernels are more lenient than real ones
             return None
         return "%s\n   rule: %s\n   real: raises %s" % (called, said, str(error).split("\n")[0][:150])
     except (ValueError, IndexError) as error:
