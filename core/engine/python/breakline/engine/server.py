@@ -155,7 +155,7 @@ class Server:
         }
 
     def open(self, **params):
-        return self.workspace().open(**params)
+        return _call(self.workspace().open, "open", params)
 
     def policy_set(self, overlays):
         return self.workspace().set_policy(overlays)
@@ -164,10 +164,10 @@ class Server:
         return self.workspace().reload(text)
 
     def option_set(self, **options):
-        return self.workspace().set_options(**options)
+        return _call(self.workspace().set_options, "option.set", options)
 
     def time(self, **params):
-        return self.workspace().time(**params)
+        return _call(self.workspace().time, "time", params)
 
     def diagnose(self, text, reason=None):
         try:

@@ -79,7 +79,7 @@ class Workspace:
             return self._run(self._text, started, "run")
         for target in self.recorder.recordings:
             target.options["device"] = self.device
-            target.compiled.configure(device=self.device)
+            target.compiled.configure(device=self.device, plan=target.options["plan"])
         return self._again(started, lambda target: True)
 
     def time(self, target=None, arms=None, rounds=30, budget_s=10.0):
