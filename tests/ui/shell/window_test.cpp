@@ -2,6 +2,7 @@
 // The whole window, offscreen, with real clicks and keys, against fake_engine.py in a process of its own.
 #include <QAction>
 #include <QComboBox>
+#include <QDialog>
 #include <QDir>
 #include <QFile>
 #include <QHeaderView>
