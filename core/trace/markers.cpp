@@ -29,6 +29,7 @@ struct Registry {
   std::vector<PyTypeObject*> regions;
   py::Ref resolver;
   CompiledProbe probe = nullptr;
+  std::vector<std::pair<py::Ref, std::string>> id_sets;  ///< sets of id()s that another registry keeps → kind
 };
 Registry& registry() {
   static Registry* r = new Registry;
@@ -75,6 +76,13 @@ const Marker& find_marker(PyObject* object) {
   Registry& r = registry();
   auto it = r.markers.find(object);
   if (it != r.markers.end()) return it->second;
+  for (const auto& [ids, kind] : r.id_sets) {
+    py::Ref id = py::Ref::steal(PyLong_FromVoidPtr(object));
+    if (id && PyFunction_Check(object) && PySet_Contains(ids.get(), id.get()) == 1) {
+      register_marker(object, kind, nullptr);
+      return r.markers[object];
+    }
+  }
   if (!r.resolver || !worth_asking(object)) return kNoMarker;
   py::Ref answer = py::Ref::steal(PyObject_CallOneArg(r.resolver.get(), object));
   if (!answer) PyErr_Clear();
@@ -88,6 +96,8 @@ const Marker& find_marker(PyObject* object) {
 }
 
 void set_marker_resolver(PyObject* callable) { registry().resolver = py::Ref::borrow(callable); }
+
+void add_marker_ids(PyObject* ids, const std::string& kind) { registry().id_sets.emplace_back(py::Ref::borrow(ids), kind); }
 
 bool is_region_class(PyTypeObject* type) {
   for (PyTypeObject* r : registry().regions)

@@ -26,6 +26,8 @@ bool register_marker(PyObject* object, const std::string& kind, PyObject* data);
 /// functions that look like PyTorch's own wrappers.
 const Marker& find_marker(PyObject* object);
 void set_marker_resolver(PyObject* callable);
+/// A Python set of id()s kept elsewhere (PyTorch's own allow_in_graph table): a function in it means `kind`.
+void add_marker_ids(PyObject* ids, const std::string& kind);
 /// True when `type` is a registered region class (or a subclass of one).
 bool is_region_class(PyTypeObject* type);
 /// A region class of our package: entering and leaving it has no effect but the policy, so neither is run.

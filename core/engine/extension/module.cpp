@@ -47,6 +47,14 @@ PyObject* register_marker(PyObject*, PyObject* args, PyObject* kwargs) {
   }
   Py_RETURN_NONE;
 }
+PyObject* add_marker_ids(PyObject*, PyObject* args) {
+  PyObject* ids;
+  const char* kind;
+  if (!PyArg_ParseTuple(args, "O!s", &PySet_Type, &ids, &kind)) return nullptr;
+  trace::add_marker_ids(ids, kind);
+  Py_RETURN_NONE;
+}
+
 PyObject* set_marker_resolver(PyObject*, PyObject* callable) {
   trace::set_marker_resolver(callable);
   Py_RETURN_NONE;
@@ -182,6 +190,7 @@ PyMethodDef kMethods[] = {
     {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(compile)), METH_VARARGS | METH_KEYWORDS, "Compiles a plain Python function."},
     {"initialize_torch", initialize_torch, METH_NOARGS, "Takes PyTorch's interface after it was imported."},
     {"register_marker", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(register_marker)), METH_VARARGS | METH_KEYWORDS, "What an object means in traced code."},
+    {"add_marker_ids", add_marker_ids, METH_VARARGS, "A set of id()s kept by PyTorch, and what its members mean."},
     {"set_marker_resolver", set_marker_resolver, METH_O, "Asked once for functions that look like wrappers."},
     {"region_enter", region_enter, METH_O, "Sets this thread's flag."},
     {"region_exit", region_exit, METH_NOARGS, "Puts this thread's flag back."},

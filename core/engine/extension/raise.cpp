@@ -27,10 +27,10 @@ std::string user_stack(PyObject* frames) {
     PyObject* f = PyList_GET_ITEM(frames, i);
     py::Ref args = py::Ref::steal(PyTuple_GetSlice(f, 0, 3));
     py::Ref words = py::Ref::steal(PyDict_New());
-    PyObject *column = PyTuple_GET_ITEM(f, 3), *end_line = PyTuple_GET_ITEM(f, 4), *end_column = PyTuple_GET_ITEM(f, 5);
+    PyObject *column = PyTuple_GET_ITEM(f, 3), *end_column = PyTuple_GET_ITEM(f, 5);
+    // PyTorch 2.13 gives no end line, so carets run to the end of the line; its text is what users compare with.
     if (PyLong_AsLong(column) >= 0 && PyLong_AsLong(end_column) >= 0) {
       PyDict_SetItemString(words.get(), "colno", column);
-      PyDict_SetItemString(words.get(), "end_lineno", end_line);
       PyDict_SetItemString(words.get(), "end_colno", end_column);
     }
     py::Ref summary = py::Ref::steal(PyObject_Call(cls.get(), args.get(), words.get()));

@@ -151,6 +151,22 @@ def register_torch():
                 if kind == "region":
                     _adopt_region_class(target)
                 register(target, kind)
+    _adopt_tables()
+
+
+# PyTorch's tables of id()s of marked functions, and what they mean.
+_TORCH_TABLES = {"_allowed_callable_ids": "allow_in_graph", "_nonstrict_trace_callable_ids": "nonstrict_trace"}
+_adopted_tables = set()
+
+
+def _adopt_tables():
+    """Shares the tables in which PyTorch's allow_in_graph and nonstrict_trace keep what they marked."""
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    for name, kind in _TORCH_TABLES.items():
+        table = getattr(rules, name, None)
+        if table is not None and name not in _adopted_tables and hasattr(_extension, "add_marker_ids"):
+            _adopted_tables.add(name)
+            _extension.add_marker_ids(table(), kind)
 
 
 def _cells(function):
