@@ -73,11 +73,13 @@ bool is_plain_constant(PyObject* o) {
     return is_plain_constant(s->start) && is_plain_constant(s->stop) && is_plain_constant(s->step);
   }
   if (type == &PyFrozenSet_Type) {
-    PyObject* item;
-    Py_hash_t hash;
-    Py_ssize_t pos = 0;
-    while (_PySet_NextEntry(o, &pos, &item, &hash))
-      if (!is_plain_constant(item)) return false;
+    py::Ref items = py::Ref::steal(PySequence_Tuple(o));
+    if (!items) {
+      PyErr_Clear();
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      if (!is_plain_constant(PyTuple_GET_ITEM(items.get(), i))) return false;
     return true;
   }
   return false;

@@ -98,11 +98,13 @@ bool dict_keys_are(PyObject* d, PyObject* expected) {
 
 bool set_items_are(PyObject* s, PyObject* expected) {
   if (!PyAnySet_Check(s) || PySet_GET_SIZE(s) != PyTuple_GET_SIZE(expected)) return false;
-  PyObject* item;
-  Py_hash_t hash;
-  Py_ssize_t pos = 0, i = 0;
-  while (_PySet_NextEntry(s, &pos, &item, &hash)) {
-    PyObject* want = PyTuple_GET_ITEM(expected, i++);
+  py::Ref items = py::Ref::steal(PySequence_Tuple(s));
+  if (!items) {
+    PyErr_Clear();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) {
+    PyObject *item = PyTuple_GET_ITEM(items.get(), i), *want = PyTuple_GET_ITEM(expected, i);
     if (item != want && !same_constant(item, want)) return false;
   }
   return true;

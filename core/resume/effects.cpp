@@ -13,7 +13,8 @@ void EffectProgram::build(trace::Tracer& tracer, RecipeBuilder& builder) {
     s.key = builder.emit(e.key);
     s.value = builder.emit(e.value);
     s.name = e.name;
-    if (e.kind == Effect::kListReplace || e.kind == Effect::kListAppend) s.items = builder.emit_all(e.target->items);
+    if (e.kind == Effect::kListReplace || e.kind == Effect::kListAppend)
+      s.items = builder.emit_all(e.target->items);
     if (e.kind == Effect::kCellSet) s.value = builder.emit(e.target->items[0]);
     if (e.kind == Effect::kSetOperations) s.history = e.target->history;
     steps_.push_back(std::move(s));
@@ -59,8 +60,9 @@ bool EffectProgram::apply(const std::vector<PyObject*>& made) const {
         break;
       case Effect::kSetOperations:
         for (const trace::SetOperation& op : s.history) {
-          int r = op.kind == trace::SetOperation::kAdd ? PySet_Add(target, op.item)
-                  : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(target, op.item) : PySet_Clear(target);
+          int r = op.kind == trace::SetOperation::kAdd       ? PySet_Add(target, op.item)
+                  : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(target, op.item)
+                                                             : PySet_Clear(target);
           if (r < 0) return false;
         }
         break;

@@ -85,7 +85,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.kind = RecipeKind::kSet;
       s.object = reinterpret_cast<PyObject*>(v->type);
       s.history = v->history;
-      return add(std::move(s));
+      return with_fill(std::move(s), [&] { return emit_all(v->items); });
     case Kind::kSlice:
       s.kind = RecipeKind::kSlice;
       s.kids = emit_all(v->items);
@@ -113,7 +113,8 @@ int32_t RecipeBuilder::emit_new(Value* v) {
     case Kind::kInstance:
       s.kind = RecipeKind::kInstance;
       s.object = v->object;
-      return with_fill(std::move(s), [&] { return entries(v->attributes ? v->attributes->dict.get() : nullptr); });
+      return with_fill(std::move(s),
+                       [&] { return entries(v->attributes ? v->attributes->dict.get() : nullptr); });
     case Kind::kFunction: {
       s.kind = RecipeKind::kFunction;
       s.object = v->object;
@@ -131,8 +132,10 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.kind = RecipeKind::kGenerator;
       s.kids = {emit(v->items[0]), emit(v->items[1]), emit(v->items[2])};
       return add(std::move(s));
-    case Kind::kIterator: return emit_iterator(v);
-    default: break;
+    case Kind::kIterator:
+      return emit_iterator(v);
+    default:
+      break;
   }
   PyErr_SetString(PyExc_RuntimeError, "a value of the trace can't be rebuilt");
   throw py::PythonError{};
@@ -146,18 +149,34 @@ int32_t RecipeBuilder::emit_iterator(Value* v) {
   s.c = v->step;
   s.index = v->exhausted ? 1 : 0;
   switch (v->iterator) {
-    case IteratorKind::kSequence: s.kind = RecipeKind::kListIterator; break;
-    case IteratorKind::kReversed: s.kind = RecipeKind::kReversedIterator; break;
-    case IteratorKind::kRange: s.kind = RecipeKind::kRangeIterator; break;
+    case IteratorKind::kSequence:
+      s.kind = RecipeKind::kListIterator;
+      break;
+    case IteratorKind::kReversed:
+      s.kind = RecipeKind::kReversedIterator;
+      break;
+    case IteratorKind::kRange:
+      s.kind = RecipeKind::kRangeIterator;
+      break;
     case IteratorKind::kZip:
       s.kind = RecipeKind::kZip;
       s.a = v->strict;
       break;
-    case IteratorKind::kEnumerate: s.kind = RecipeKind::kEnumerate; break;
-    case IteratorKind::kMap: s.kind = RecipeKind::kMap; break;
-    case IteratorKind::kFilter: s.kind = RecipeKind::kFilter; break;
-    case IteratorKind::kChain: s.kind = RecipeKind::kChain; break;
-    case IteratorKind::kDictView: s.kind = RecipeKind::kDictIterator; break;
+    case IteratorKind::kEnumerate:
+      s.kind = RecipeKind::kEnumerate;
+      break;
+    case IteratorKind::kMap:
+      s.kind = RecipeKind::kMap;
+      break;
+    case IteratorKind::kFilter:
+      s.kind = RecipeKind::kFilter;
+      break;
+    case IteratorKind::kChain:
+      s.kind = RecipeKind::kChain;
+      break;
+    case IteratorKind::kDictView:
+      s.kind = RecipeKind::kDictIterator;
+      break;
   }
   return add(std::move(s));
 }

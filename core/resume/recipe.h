@@ -9,11 +9,32 @@
 namespace breakline::resume {
 
 enum class RecipeKind : uint8_t {
-  kConstant,   ///< `object`
-  kFetch,      ///< value of guard source `index`
-  kOutput,     ///< graph output `index`
-  kTuple, kNamedTuple, kList, kDict, kSet, kSlice, kMethod, kFunction, kCell, kInstance, kSuper, kGenerator, kDictView, kPartial,
-  kListIterator, kReversedIterator, kRangeIterator, kZip, kEnumerate, kMap, kFilter, kChain, kDictIterator,
+  kConstant,  ///< `object`
+  kFetch,     ///< value of guard source `index`
+  kOutput,    ///< graph output `index`
+  kTuple,
+  kNamedTuple,
+  kList,
+  kDict,
+  kSet,
+  kSlice,
+  kMethod,
+  kFunction,
+  kCell,
+  kInstance,
+  kSuper,
+  kGenerator,
+  kDictView,
+  kPartial,
+  kListIterator,
+  kReversedIterator,
+  kRangeIterator,
+  kZip,
+  kEnumerate,
+  kMap,
+  kFilter,
+  kChain,
+  kDictIterator,
 };
 
 /// One object to make. `kids` are indices of earlier steps (-1 = null).
@@ -33,12 +54,12 @@ struct RecipeFill {
   std::vector<int32_t> kids;
 };
 
-/// How the live objects of a segment's exit come into being: create, fill, position iterators. Immutable once built;
-/// borrowed objects are kept alive by the segment. GIL.
+/// How the live objects of a segment's exit come into being: create, fill, position iterators. Immutable once
+/// built; borrowed objects are kept alive by the segment. GIL.
 class Recipe {
  public:
-  /// `values`: guard scratch; `outputs`: graph outputs. Fills `made` with one owned reference per step. False: error set
-  /// and nothing is owned by `made`.
+  /// `values`: guard scratch; `outputs`: graph outputs. Fills `made` with one owned reference per step.
+  /// False: error set and nothing is owned by `made`.
   bool run(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const;
   std::vector<RecipeStep> steps;
   std::vector<RecipeFill> fills;
@@ -50,7 +71,8 @@ class Recipe {
   bool place_iterators(const std::vector<PyObject*>& made) const;
 };
 
-/// Turns the values of a finished trace into recipe steps; graph outputs are added to the graph as they are needed.
+/// Turns the values of a finished trace into recipe steps; graph outputs are added to the graph as they are
+/// needed.
 class RecipeBuilder {
  public:
   RecipeBuilder(trace::Tracer& tracer, Recipe& recipe) : tracer_(tracer), recipe_(recipe) {}

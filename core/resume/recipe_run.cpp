@@ -22,7 +22,8 @@ PyObject* tuple_of(const std::vector<int32_t>& kids, const std::vector<PyObject*
 
 PyObject* bound_method(PyObject* function, PyObject* self) {
   if (PyFunction_Check(function)) return PyMethod_New(function, self);
-  if (Py_TYPE(function) == &PyClassMethodDescr_Type) return Py_TYPE(function)->tp_descr_get(function, nullptr, self);
+  if (Py_TYPE(function) == &PyClassMethodDescr_Type)
+    return Py_TYPE(function)->tp_descr_get(function, nullptr, self);
   descrgetfunc get = Py_TYPE(function)->tp_descr_get;
   return get ? get(function, self, reinterpret_cast<PyObject*>(Py_TYPE(self))) : PyMethod_New(function, self);
 }
@@ -76,8 +77,9 @@ PyObject* set_of(const RecipeStep& s) {
   py::Ref set = py::Ref::steal(PySet_New(nullptr));
   if (!set) return nullptr;
   for (const trace::SetOperation& op : s.history) {
-    int r = op.kind == trace::SetOperation::kAdd ? PySet_Add(set.get(), op.item)
-            : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(set.get(), op.item) : PySet_Clear(set.get());
+    int r = op.kind == trace::SetOperation::kAdd       ? PySet_Add(set.get(), op.item)
+            : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(set.get(), op.item)
+                                                       : PySet_Clear(set.get());
     if (r < 0) return nullptr;
   }
   if (s.object == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)) return PyFrozenSet_New(set.get());
@@ -90,25 +92,39 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
                        const std::vector<PyObject*>& made) const {
   auto kid = [&](size_t i) { return s.kids[i] >= 0 ? made[static_cast<size_t>(s.kids[i])] : nullptr; };
   switch (s.kind) {
-    case RecipeKind::kConstant: return share(s.object);
-    case RecipeKind::kFetch: return share(values[s.index]);
-    case RecipeKind::kOutput: return share(outputs[s.index]);
-    case RecipeKind::kTuple: return tuple_of(s.kids, made);
-    case RecipeKind::kNamedTuple: return named_tuple(s.object, tuple_of(s.kids, made));
-    case RecipeKind::kList: return PyList_New(0);
-    case RecipeKind::kDict: return s.object ? PyObject_CallNoArgs(s.object) : PyDict_New();
-    case RecipeKind::kSet: return set_of(s);
-    case RecipeKind::kSlice: return PySlice_New(kid(0), kid(1), kid(2));
-    case RecipeKind::kMethod: return bound_method(kid(0), kid(1));
-    case RecipeKind::kFunction: return function_of(s, made);
-    case RecipeKind::kCell: return PyCell_New(nullptr);
+    case RecipeKind::kConstant:
+      return share(s.object);
+    case RecipeKind::kFetch:
+      return share(values[s.index]);
+    case RecipeKind::kOutput:
+      return share(outputs[s.index]);
+    case RecipeKind::kTuple:
+      return tuple_of(s.kids, made);
+    case RecipeKind::kNamedTuple:
+      return named_tuple(s.object, tuple_of(s.kids, made));
+    case RecipeKind::kList:
+      return PyList_New(0);
+    case RecipeKind::kDict:
+      return s.object ? PyObject_CallNoArgs(s.object) : PyDict_New();
+    case RecipeKind::kSet:
+      return set_of(s);
+    case RecipeKind::kSlice:
+      return PySlice_New(kid(0), kid(1), kid(2));
+    case RecipeKind::kMethod:
+      return bound_method(kid(0), kid(1));
+    case RecipeKind::kFunction:
+      return function_of(s, made);
+    case RecipeKind::kCell:
+      return PyCell_New(nullptr);
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       return PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr);
     }
     case RecipeKind::kSuper:
-      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), kid(0), kid(1), nullptr);
-    case RecipeKind::kGenerator: return PyObject_Call(kid(0), kid(1), kid(2));
+      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), kid(0), kid(1),
+                                          nullptr);
+    case RecipeKind::kGenerator:
+      return PyObject_Call(kid(0), kid(1), kid(2));
     case RecipeKind::kDictView: {
       static const char* const kNames[] = {"keys", "values", "items"};
       return PyObject_CallMethod(kid(0), kNames[s.a], nullptr);
@@ -118,14 +134,18 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       py::Ref args = py::Ref::steal(PyTuple_New(n + 1));
       if (!args) return nullptr;
       PyTuple_SET_ITEM(args.get(), 0, share(kid(0)));
-      for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(args.get(), i + 1, share(PyTuple_GET_ITEM(kid(1), i)));
+      for (Py_ssize_t i = 0; i < n; ++i)
+        PyTuple_SET_ITEM(args.get(), i + 1, share(PyTuple_GET_ITEM(kid(1), i)));
       return PyObject_Call(reinterpret_cast<PyObject*>(trace::partial_type()), args.get(), kid(2));
     }
-    case RecipeKind::kListIterator: return s.index ? exhausted_iterator(kid(0)) : PyObject_GetIter(kid(0));
+    case RecipeKind::kListIterator:
+      return s.index ? exhausted_iterator(kid(0)) : PyObject_GetIter(kid(0));
     case RecipeKind::kReversedIterator:
-      return s.index ? exhausted_iterator(kid(0)) : PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), kid(0));
+      return s.index ? exhausted_iterator(kid(0))
+                     : PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), kid(0));
     case RecipeKind::kRangeIterator: {
-      py::Ref range = py::Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", s.a, s.b, s.c));
+      py::Ref range = py::Ref::steal(
+          PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", s.a, s.b, s.c));
       return range ? PyObject_GetIter(range.get()) : nullptr;
     }
     case RecipeKind::kZip: {
@@ -135,22 +155,27 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return PyObject_Call(reinterpret_cast<PyObject*>(&PyZip_Type), args.get(), words.get());
     }
     case RecipeKind::kEnumerate:
-      return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyEnum_Type), "OL", kid(0), static_cast<long long>(s.a));
+      return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyEnum_Type), "OL", kid(0),
+                                   static_cast<long long>(s.a));
     case RecipeKind::kMap: {
       py::Ref args = py::Ref::steal(tuple_of(s.kids, made));
       return args ? PyObject_CallObject(reinterpret_cast<PyObject*>(&PyMap_Type), args.get()) : nullptr;
     }
     case RecipeKind::kFilter:
-      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyFilter_Type), kid(0), kid(1), nullptr);
+      return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyFilter_Type), kid(0), kid(1),
+                                          nullptr);
     case RecipeKind::kChain: {
-      // chain(current, *rest) continued lazily: chain.from_iterable over the rest behind what is left of the current one.
+      // chain(current, *rest) continued lazily: chain.from_iterable over the rest behind what is left of the
+      // current one.
       py::Ref m = py::Ref::steal(PyImport_ImportModule("itertools"));
       py::Ref chain = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), "chain")) : py::Ref();
-      py::Ref rest = chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "O", kid(0))) : py::Ref();
+      py::Ref rest =
+          chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "O", kid(0))) : py::Ref();
       if (!rest || s.kids.size() == 1) return rest.release();
       return call_named("itertools", "chain", PyTuple_Pack(2, kid(1), rest.get()));
     }
-    case RecipeKind::kDictIterator: return PyObject_GetIter(kid(0));
+    case RecipeKind::kDictIterator:
+      return PyObject_GetIter(kid(0));
   }
   return nullptr;
 }
@@ -168,7 +193,12 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
         if (PyObject_SetItem(o, kid(i), kid(i + 1)) < 0) return false;
       return true;
-    case RecipeKind::kCell: return !kid(0) || PyCell_Set(o, kid(0)) == 0;
+    case RecipeKind::kSet:
+      for (size_t i = 0; i < f.kids.size(); ++i)
+        if (PySet_Add(o, kid(i)) < 0) return false;
+      return true;
+    case RecipeKind::kCell:
+      return !kid(0) || PyCell_Set(o, kid(0)) == 0;
     case RecipeKind::kFunction:
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
         if (PyObject_SetAttr(o, kid(i), kid(i + 1)) < 0) return false;
@@ -184,7 +214,8 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
         }
       }
       return true;
-    default: return true;
+    default:
+      return true;
   }
 }
 
@@ -202,7 +233,8 @@ bool Recipe::place_iterators(const std::vector<PyObject*>& made) const {
     }
     bool list = s.kind == RecipeKind::kListIterator && s.a != 0;
     if ((!list && s.kind != RecipeKind::kReversedIterator) || s.index) continue;
-    py::Ref r = py::Ref::steal(PyObject_CallMethod(made[i], "__setstate__", "L", static_cast<long long>(s.a)));
+    py::Ref r =
+        py::Ref::steal(PyObject_CallMethod(made[i], "__setstate__", "L", static_cast<long long>(s.a)));
     if (!r) return false;
   }
   return true;

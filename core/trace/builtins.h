@@ -12,6 +12,8 @@ struct Builtins {
   /// Null: no entry for this callable. `pushed()`: a frame was pushed.
   static Value* try_call(Tracer& t, PyObject* callable, Values& args, Keywords& keywords);
   static Value* pushed();
+  /// Class methods of native types (tuple.__new__, chain.from_iterable) and calls of itemgetter objects; null when it is none.
+  static Value* try_native_method(Tracer& t, PyObject* callable, Values& args, Keywords& keywords);
   /// Stops the trace at a native callable that has none, with the reason that fits it.
   [[noreturn]] static Value* refuse(Tracer& t, PyObject* callable, const std::string& module, Values& args, Keywords& keywords);
   static void add(PyObject* callable, Handler handler);
@@ -20,6 +22,7 @@ struct Builtins {
 
 void add_builtin_functions();   ///< builtins_functions.cpp
 void add_builtin_types();       ///< builtins_types.cpp
+void add_itertools();           ///< builtins_itertools.cpp
 void add_builtin_modules();     ///< builtins_modules.cpp: functools, itertools, operator, …
 
 }  // namespace breakline::trace

@@ -168,6 +168,7 @@ Value* Builtins::try_call(Tracer& t, PyObject* callable, Values& args, Keywords&
     add_builtin_functions();
     add_builtin_types();
     add_builtin_modules();
+    add_itertools();
   }
   auto it = table().find(callable);
   return it == table().end() ? nullptr : it->second(t, callable, args, keywords);

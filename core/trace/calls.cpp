@@ -47,10 +47,49 @@ Value* Tracer::call_method(Value* self, const char* name, Values args) {
   return call_nested(attribute(self, py::intern(name)), std::move(args));
 }
 
+PyObject* Tracer::constant_copy(Value* v) {
+  if (PyObject* c = constant_of(v)) return c;
+  switch (v->kind) {
+    case Kind::kList: {
+      list_load(v);
+      py::Ref l = py::check(PyList_New(0));
+      for (Value* i : v->items) {
+        PyObject* c = constant_copy(i);
+        if (!c) return nullptr;
+        py::check_status(PyList_Append(l.get(), c));
+      }
+      return keep_for_trace(l);
+    }
+    case Kind::kTuple: {
+      if (v->type) return nullptr;
+      py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+      for (size_t i = 0; i < v->items.size(); ++i) {
+        PyObject* c = constant_copy(v->items[i]);
+        if (!c) return nullptr;
+        PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(c));
+      }
+      return keep_for_trace(t);
+    }
+    case Kind::kDict: {
+      if (v->type) return nullptr;
+      dict_load(v);
+      py::Ref d = py::check(PyDict_New());
+      for (DictEntry& e : v->dict->entries) {
+        PyObject *k = constant_of(e.key), *c = constant_copy(e.value);
+        if (!k || !c) return nullptr;
+        py::check_status(PyDict_SetItem(d.get(), k, c));
+      }
+      return keep_for_trace(d);
+    }
+    default: return nullptr;
+  }
+}
+
 Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keywords) {
   std::vector<PyObject*> operands;
   for (Value* v : args) {
-    PyObject* c = constant_of(v);
+    if (v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kDictView) v = tuple(drain(v));
+    PyObject* c = constant_copy(v);
     if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(v)}});
     operands.push_back(c);
   }
@@ -316,6 +355,7 @@ bool is_pure_native(PyObject* o) {
       return false;
     }
     std::string_view name = module;
+    if (name == "_bisect") return std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name).starts_with("bisect");
     return name == "math" || name == "_operator" || name == "cmath";
   }
   return self && (guard::is_plain_constant(self) || (torch::available() && torch::is_torch_constant(self)) ||
@@ -456,6 +496,15 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       }
     }
   }
+  if (Py_TYPE(o) == &PyClassMethodDescr_Type && !args.empty()) {
+    PyObject* cls = constant_of(args[0]);
+    if (cls && PyType_Check(cls)) {
+      py::Ref bound = py::check(PyObject_GetAttr(cls, PyDescr_NAME(o)));
+      Values rest(args.begin() + 1, args.end());
+      keep_borrowed(bound.get());
+      return call_constant(bound.get(), rest, keywords);
+    }
+  }
   if (PyMethod_Check(o)) return call(method(constant(PyMethod_GET_FUNCTION(o)), live(PyMethod_GET_SELF(o), object_source(PyMethod_GET_SELF(o)))), args, keywords);
   if (PyType_Check(o)) return instantiate(reinterpret_cast<PyTypeObject*>(o), args, keywords);
   if (is_pure_native(o)) {
@@ -472,6 +521,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       if (!is_user_file(std::string(py::utf8(code->co_filename)))) return fold(o, args, keywords);
     }
   }
+  if (Value* r = Builtins::try_native_method(*this, o, args, keywords)) return r;
   std::string module;
   if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) == reinterpret_cast<PyObject*>(&PyBaseObject_Type) &&
       std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "__new__" && !args.empty()) {

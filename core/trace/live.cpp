@@ -161,14 +161,13 @@ Value* Tracer::force(Value* v) {
     return v;
   }
   if (PyAnySet_CheckExact(o)) {
-    PyObject* item;
-    Py_hash_t hash;
-    Py_ssize_t pos = 0;
+    py::Ref items = py::check(PySequence_Tuple(o));
     bool plain = true;
-    while (_PySet_NextEntry(o, &pos, &item, &hash))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(items.get(), i);
       plain = plain && (is_plain_constant(item) || is_identity_constant(item));
+    }
     if (plain) {
-      py::Ref items = py::check(PySequence_Tuple(o));
       guard(StepKind::kSetItems, v->source, items.get());
       v->kind = Kind::kSet;
       v->type = Py_TYPE(o);

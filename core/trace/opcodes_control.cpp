@@ -46,6 +46,28 @@ struct ControlOpcodes {
     t.drop(1);
     f.pc = in.target;
   }
+  static void get_yield_from_iter(Tracer& t, SymFrame&, const Instr&) {
+    Value* it = t.iterator_of(t.peek(1));
+    t.drop(1);
+    t.push(it);
+  }
+  static void send(Tracer& t, SymFrame& f, const Instr& in) {
+    Value* it = t.force(t.peek(2));
+    if (t.constant_of(t.peek(1)) != Py_None) t.stop("generator-method", {{"name", "send"}});
+    Value* x = t.next_of(it);
+    if (x) {
+      t.peek(1) = x;
+      return;
+    }
+    Value* result = it->kind == Kind::kGenerator && it->items.size() > 3 ? it->items[3] : t.none();
+    t.drop(PY_VERSION_HEX < 0x030C0000 ? 2 : 1);
+    t.push(result);
+    f.pc = in.target;
+  }
+  static void end_send(Tracer& t, SymFrame&, const Instr&) {
+    Value* v = t.pop();
+    t.peek(1) = v;
+  }
   static void swap(Tracer& t, SymFrame&, const Instr& in) { std::swap(t.peek(1), t.peek(in.arg)); }
   static void copy(Tracer& t, SymFrame&, const Instr& in) { t.push(t.peek(in.arg)); }
 
@@ -151,6 +173,9 @@ void add_control_opcodes(OpTable& table) {
   put(Op::kJumpIfTrueOrPop, C::jump_or_pop);
   put(Op::kGetIter, C::get_iter);
   put(Op::kForIter, C::for_iter);
+  put(Op::kGetYieldFromIter, C::get_yield_from_iter);
+  put(Op::kSend, C::send);
+  put(Op::kEndSend, C::end_send);
   put(Op::kSwap, C::swap);
   put(Op::kCopy, C::copy);
   put(Op::kBeforeWith, C::before_with);

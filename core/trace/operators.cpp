@@ -73,7 +73,7 @@ int Tracer::truth(Value* v) {
       return list_size(v) > 0;
     case Kind::kDict: return dict_size(v) > 0;
     case Kind::kDictView: return dict_size(v->items[0]) > 0;
-    case Kind::kSet: return PySet_GET_SIZE(v->shadow) > 0;
+    case Kind::kSet: return set_size(v) > 0;
     case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
     case Kind::kLive:
       if (v->dynamic) {
@@ -111,7 +111,7 @@ Value* Tracer::length(Value* v) {
     case Kind::kList: return integer(list_size(v));
     case Kind::kDict: return integer(dict_size(v));
     case Kind::kDictView: return integer(dict_size(v->items[0]));
-    case Kind::kSet: return integer(PySet_GET_SIZE(v->shadow));
+    case Kind::kSet: return integer(set_size(v));
     case Kind::kTensor:
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
       return integer(meta(v).sizes[0]);
@@ -174,6 +174,12 @@ bool Tracer::contains(Value* c, Value* k) {
       return false;
     case Kind::kSet: {
       PyObject* o = constant_of(k);
+      if (!o && hashes_by_identity(k)) {
+        if (c->source >= 0) return false;  // a live set is known only when it holds nothing but constants
+        for (Value* x : c->items)
+          if (same(x, k)) return true;
+        return false;
+      }
       if (!o) stop("unhashable-key", {{"type", type_of(k)->tp_name}});
       int r = PySet_Contains(c->shadow, o);
       if (r < 0) quiet("in", true);
@@ -306,6 +312,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     for (DictEntry& e : add) dict_set(out, e.key, e.value);
     return out;
   }
+  if (a->kind == Kind::kSet && b->kind == Kind::kSet && ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty())))
+    stop("builtin", {{"function", "operator on a set of objects"}});
   if (a->kind == Kind::kSet && b->kind == Kind::kSet && (base == 1 || base == 7 || base == 10 || base == 12) && !in_place) {
     if (!a->history.empty() && a->source >= 0) stop("builtin", {{"function", "set operator"}});
     PyObject* fn = operator_function(kBinary[base].function);
@@ -402,6 +410,8 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     return boolean(op == Py_EQ);
   }
   if (a->kind == Kind::kSet && b->kind == Kind::kSet) {
+    if ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty()))
+      stop("builtin", {{"function", "comparison of sets of objects"}});
     PyObject* r = PyObject_RichCompare(a->shadow, b->shadow, op);
     if (!r) quiet("comparison", true);
     return constant_new(r);

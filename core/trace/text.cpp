@@ -20,10 +20,13 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
       if (v->kind == Kind::kTuple) items = py::check(PyList_AsTuple(items.get()));
       return t.constant_new(conversion == 3 ? PyObject_ASCII(items.get()) : PyObject_Repr(items.get()));
     }
+    if (v->kind == Kind::kDict && !v->type)
+      if (PyObject* d = t.constant_copy(v)) return t.constant_new(conversion == 3 ? PyObject_ASCII(d) : PyObject_Repr(d));
     const char* name = conversion == 1 ? "__str__" : "__repr__";
     if (Value* f = t.special_method(v, name)) return t.call_nested(f, {v});
     if (conversion == 1)
       if (Value* f = t.special_method(v, "__repr__")) return t.call_nested(f, {v});
+    if (v->kind == Kind::kLive && PyExceptionInstance_Check(v->object)) t.quiet("text of an exception");
     t.stop("builtin", {{"function", conversion == 1 ? "str" : "repr"}, {"arg_types", t.describe(v)}});
   }
   if (PyFunction_Check(c) || PyMethod_Check(c)) t.stop("builtin", {{"function", "repr"}, {"arg_types", "function"}});

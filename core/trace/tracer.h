@@ -155,6 +155,8 @@ class Tracer {
   }
   Value* new_set(bool frozen);
   void set_apply(Value* set, SetOperation::Kind kind, Value* item);
+  bool hashes_by_identity(Value* v);
+  Py_ssize_t set_size(Value* set) { return PySet_GET_SIZE(set->shadow) + (set->source < 0 ? static_cast<Py_ssize_t>(set->items.size()) : 0); }
   Value* iterator_of(Value* v);
   Value* next_of(Value* iterator);              ///< null when exhausted
   Values drain(Value* iterable);
@@ -195,6 +197,8 @@ class Tracer {
   Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords);
   Value* new_instance(PyTypeObject* type);
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
+  /// A Python object of constants only, lists and dicts included (not to be changed); null when v is no such thing.
+  PyObject* constant_copy(Value* v);
   Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});

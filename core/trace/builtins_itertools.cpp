@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// itertools, operator's getters, copy.
+#include <algorithm>
+
+#include "core/guard/equality.h"
+#include "core/trace/builtins.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+namespace {
+
+/// Items of an argument that may be taken all at once: nothing can tell that it was done early.
+Values all_of(Tracer& t, Value* v, const char* who) {
+  t.force(v);
+  bool early = v->kind == Kind::kGenerator || v->kind == Kind::kLive || v->kind == Kind::kInstance ||
+               (v->kind == Kind::kIterator && (v->iterator == IteratorKind::kMap || v->iterator == IteratorKind::kFilter));
+  if (early) t.stop("builtin", {{"function", who}, {"arg_types", t.describe(v)}});
+  return t.drain(v);
+}
+
+Value* iterate(Tracer& t, Values items) { return t.iterator_of(t.tuple(std::move(items))); }
+
+Value* keyword(Keywords& k, const char* name) {
+  for (auto& [n, v] : k)
+    if (PyUnicode_CompareWithASCIIString(n, name) == 0) return v;
+  return nullptr;
+}
+
+/// combinations and permutations: positions chosen by the real function.
+Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
+  Values pool = all_of(t, a.at(0), "itertools");
+  py::Ref positions = py::check(PyTuple_New(static_cast<Py_ssize_t>(pool.size())));
+  for (size_t i = 0; i < pool.size(); ++i) PyTuple_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i), PyLong_FromSize_t(i));
+  py::Ref made = py::Ref::steal(a.size() > 1 ? PyObject_CallFunctionObjArgs(f, positions.get(), t.need_constant(a[1], "length"), nullptr)
+                                             : PyObject_CallOneArg(f, positions.get()));
+  py::Ref all = made ? py::Ref::steal(PySequence_Tuple(made.get())) : py::Ref();
+  if (!all) t.quiet("itertools", true);
+  Values out;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) {
+    PyObject* chosen = PyTuple_GET_ITEM(all.get(), i);
+    Values one;
+    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(chosen); ++j) one.push_back(pool[PyLong_AsSize_t(PyTuple_GET_ITEM(chosen, j))]);
+    out.push_back(t.tuple(std::move(one)));
+  }
+  return iterate(t, std::move(out));
+}
+Value* do_accumulate(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  Values items = all_of(t, a.at(0), "itertools.accumulate");
+  Value* f = a.size() > 1 ? a[1] : keyword(k, "func");
+  if (f && t.constant_of(f) == Py_None) f = nullptr;
+  Values out;
+  Value* total = keyword(k, "initial");
+  if (total && t.constant_of(total) == Py_None) total = nullptr;
+  if (total) out.push_back(total);
+  for (Value* x : items) {
+    total = !total ? x : f ? t.call_nested(f, {total, x}) : t.binary(0, total, x);
+    out.push_back(total);
+  }
+  return iterate(t, std::move(out));
+}
+Value* do_pairwise(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values items = all_of(t, a.at(0), "itertools.pairwise"), out;
+  for (size_t i = 1; i < items.size(); ++i) out.push_back(t.tuple({items[i - 1], items[i]}));
+  return iterate(t, std::move(out));
+}
+Value* do_zip_longest(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  std::vector<Values> pools;
+  size_t longest = 0;
+  for (Value* v : a) {
+    pools.push_back(all_of(t, v, "itertools.zip_longest"));
+    longest = std::max(longest, pools.back().size());
+  }
+  Value* fill = keyword(k, "fillvalue");
+  Values out;
+  for (size_t i = 0; i < longest; ++i) {
+    Values one;
+    for (const Values& p : pools) one.push_back(i < p.size() ? p[i] : fill ? fill : t.none());
+    out.push_back(t.tuple(std::move(one)));
+  }
+  return iterate(t, std::move(out));
+}
+Value* do_starmap(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values out;
+  for (Value* args : all_of(t, a.at(1), "itertools.starmap")) out.push_back(t.call_nested(a[0], t.drain(args)));
+  return iterate(t, std::move(out));
+}
+Value* do_takewhile(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values out;
+  for (Value* x : all_of(t, a.at(1), "itertools.takewhile")) {
+    if (!t.truth(t.call_nested(a[0], {x}))) break;
+    out.push_back(x);
+  }
+  return iterate(t, std::move(out));
+}
+Value* do_dropwhile(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values out;
+  bool dropping = true;
+  for (Value* x : all_of(t, a.at(1), "itertools.dropwhile")) {
+    if (dropping && t.truth(t.call_nested(a[0], {x}))) continue;
+    dropping = false;
+    out.push_back(x);
+  }
+  return iterate(t, std::move(out));
+}
+Value* do_compress(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Values data = all_of(t, a.at(0), "itertools.compress"), keep = all_of(t, a.at(1), "itertools.compress"), out;
+  for (size_t i = 0; i < data.size() && i < keep.size(); ++i)
+    if (t.truth(keep[i])) out.push_back(data[i]);
+  return iterate(t, std::move(out));
+}
+/// operator.itemgetter and the like: an object of constants.
+Value* do_getter(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (!k.empty()) t.stop("constructor", {{"class", t.name_of(f)}});
+  py::Ref args = py::check(PyTuple_New(static_cast<Py_ssize_t>(a.size())));
+  for (size_t i = 0; i < a.size(); ++i) PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), Py_NewRef(t.need_constant(a[i], "getter")));
+  return t.constant_new(PyObject_CallObject(f, args.get()));
+}
+Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* v = t.force(a.at(0));
+  Keywords none;
+  Values self = {v};
+  if (v->kind == Kind::kList) return t.list_method(v, "copy", self, none);
+  if (v->kind == Kind::kDict)
+    if (Value* d = t.dict_method(v, "copy", self, none)) return d;
+  if (v->kind == Kind::kConstant || v->kind == Kind::kTuple) return v;
+  if (v->kind == Kind::kSet)
+    if (Value* s = t.set_method(v, "copy", self, none)) return s;
+  t.stop("skipped-module", {{"qualname", "copy"}, {"name", "copy"}, {"filename", "copy.py"}, {"reason", t.describe(v)}});
+}
+Value* do_deepcopy(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* v = t.force(a.at(0));
+  if (a.size() == 1 && (v->kind == Kind::kConstant && guard::is_plain_constant(v->object))) return v;
+  if (a.size() == 1 && (v->kind == Kind::kList || v->kind == Kind::kDict || v->kind == Kind::kTuple) && !v->type)
+    if (PyObject* c = t.constant_copy(v)) return t.wrap(Py_NewRef(c));
+  t.stop("deepcopy", {{"value", t.describe(v)}});
+}
+
+struct Row {
+  const char* module;
+  const char* name;
+  Builtins::Handler handler;
+};
+constexpr Row kRows[] = {
+    {"itertools", "permutations", choose}, {"itertools", "combinations", choose},
+    {"itertools", "combinations_with_replacement", choose}, {"itertools", "accumulate", do_accumulate},
+    {"itertools", "pairwise", do_pairwise}, {"itertools", "zip_longest", do_zip_longest}, {"itertools", "starmap", do_starmap},
+    {"itertools", "takewhile", do_takewhile}, {"itertools", "dropwhile", do_dropwhile}, {"itertools", "compress", do_compress},
+    {"operator", "itemgetter", do_getter}, {"operator", "attrgetter", do_getter}, {"operator", "methodcaller", do_getter},
+    {"copy", "copy", do_copy}, {"copy", "deepcopy", do_deepcopy},
+};
+
+Value* call_getter(Tracer& t, PyObject* getter, std::string_view type, Values& a) {
+  py::Ref reduced = py::check(PyObject_CallMethod(getter, "__reduce__", nullptr));
+  PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  if (a.size() != 1) t.quiet("getter", true);
+  auto get = [&](PyObject* part) -> Value* {
+    if (type == "operator.itemgetter") return t.subscript(a[0], t.constant(part));
+    Value* v = a[0];
+    std::string path = py::to_string(part);
+    for (size_t from = 0; from <= path.size();) {
+      size_t dot = std::min(path.find('.', from), path.size());
+      PyObject* name = PyUnicode_InternFromString(path.substr(from, dot - from).c_str());
+      v = t.attribute(v, t.keep(name));
+      from = dot + 1;
+    }
+    return v;
+  };
+  if (type == "operator.methodcaller") {
+    if (!PyUnicode_Check(PyTuple_GET_ITEM(parts, 0))) t.stop("callable-object", {{"class", std::string(type)}});
+    Values rest;
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(parts); ++i) rest.push_back(t.constant(PyTuple_GET_ITEM(parts, i)));
+    return t.call_nested(t.attribute(a[0], PyTuple_GET_ITEM(parts, 0)), std::move(rest));
+  }
+  if (PyTuple_GET_SIZE(parts) == 1) return get(PyTuple_GET_ITEM(parts, 0));
+  Values out;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i) out.push_back(get(PyTuple_GET_ITEM(parts, i)));
+  return t.tuple(std::move(out));
+}
+
+}  // namespace
+
+void add_itertools() {
+  for (const Row& r : kRows) Builtins::add(r.module, r.name, r.handler);
+}
+
+Value* Builtins::try_native_method(Tracer& t, PyObject* o, Values& a, Keywords&) {
+  std::string_view type = Py_TYPE(o)->tp_name;
+  if (type == "operator.itemgetter" || type == "operator.attrgetter" || type == "operator.methodcaller") return call_getter(t, o, type, a);
+  if (!PyCFunction_Check(o)) return nullptr;
+  PyObject* self = PyCFunction_GET_SELF(o);
+  std::string_view name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+  if (!self || !PyType_Check(self)) return nullptr;
+  auto* owner = reinterpret_cast<PyTypeObject*>(self);
+  if (owner == &PyTuple_Type && name == "__new__" && a.size() == 2) {
+    PyObject* cls = t.need_constant(a[0], "class");
+    if (!PyType_Check(cls) || !PyObject_HasAttrString(cls, "_fields")) return nullptr;
+    Value* v = t.tuple(t.drain(a[1]));
+    if (cls != reinterpret_cast<PyObject*>(&PyTuple_Type)) v->type = reinterpret_cast<PyTypeObject*>(cls);
+    return v;
+  }
+  if (std::string_view(owner->tp_name) == "itertools.chain" && name == "from_iterable" && a.size() == 1) {
+    Value* it = t.make(Kind::kIterator);
+    it->iterator = IteratorKind::kChain;
+    it->items = {t.iterator_of(a[0])};
+    return it;
+  }
+  if (owner == &PyDict_Type && name == "fromkeys" && !a.empty()) {
+    Value* d = t.new_dict();
+    for (Value* k : t.drain(a[0])) t.dict_set(d, k, a.size() > 1 ? a[1] : t.none());
+    return d;
+  }
+  return nullptr;
+}
+
+}  // namespace breakline::trace
