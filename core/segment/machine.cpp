@@ -42,6 +42,21 @@ std::vector<int> lines_of(const State& state) {
   return lines;
 }
 
+/// Replaces the callee of the call that comes next when only its own body is to stay plain Python.
+void skip_body(State& state) {
+  const bytecode::Instr& next = state.top().code->instrs[static_cast<size_t>(state.top().pc)];
+  if (next.op != bytecode::Op::kCall) return;
+  bytecode::CallSlots slots =
+      bytecode::call_slots(next.arg, state.operand(next.arg + 2) == nullptr, state.operand(next.arg + 1) == nullptr);
+  PyObject*& callee = state.operand(slots.callable);
+  if (!callee || !PyFunction_Check(callee)) return;
+  PyObject* stand_in = options().skipping_callee(callee);
+  if (!stand_in) return;
+  PyObject* old = callee;
+  callee = stand_in;
+  Py_DECREF(old);
+}
+
 /// A copy of what a failing segment may have changed before it failed.
 struct Restorer {
   std::vector<std::pair<py::Ref, py::Ref>> tensors;
@@ -225,6 +240,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
   std::vector<int> lines;
   Outcome outcome;
   ++coverage().ops_executor;
+  if (s && options().skipping_callee) skip_body(state_);
   {
     RegionScope scope(region);
     outcome = resume::execute(state_);

@@ -19,6 +19,8 @@ struct EngineOptions {
   bool force_eager = false;      ///< compiled functions call the original (torch.compiler.set_stance)
   bool keep_going = true;        ///< after an internal failure go on without tracing
   Fault fault = Fault::kNone;
+  /// What to call in place of a callee whose body alone stays plain Python; null result: call it as it is.
+  PyObject* (*skipping_callee)(PyObject* callee) = nullptr;
 };
 EngineOptions& options();
 /// Sets an option by name; false when there is no such name or the value does not fit.
