@@ -18,7 +18,10 @@ struct Read {
 Read read(const QString& path) {
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly))
-    return {false, true, {}, Document::tr("%1 cannot be read (%2): check the path.").arg(path, file.errorString())};
+    return {false,
+            true,
+            {},
+            Document::tr("%1 cannot be read (%2): check the path.").arg(path, file.errorString())};
   const QByteArray bytes = file.readAll();
   QStringDecoder decoder(QStringDecoder::Utf8);
   Read r{true, true, decoder(bytes), {}};
@@ -59,7 +62,8 @@ bool Document::save_as(const QString& path, const QString& text) {
     return false;
   }
   if (info.exists() && !info.isWritable()) {
-    problem_ = tr("%1 cannot be written (no permission): your text is kept, save it under another name.").arg(path);
+    problem_ =
+        tr("%1 cannot be written (no permission): your text is kept, save it under another name.").arg(path);
     return false;
   }
   QSaveFile file(path);

@@ -13,8 +13,8 @@ class Document : public QObject {
  public:
   explicit Document(QObject* parent = nullptr);
 
-  /// Reads a file. False when it cannot be read; `problem()` then says why. Bytes that are not UTF-8 are shown
-  /// replaced and the document is read-only.
+  /// Reads a file. False when it cannot be read; `problem()` then says why. Bytes that are not UTF-8 are
+  /// shown replaced and the document is read-only.
   bool load(const QString& path);
   /// Writes `text` and makes it the disk text. False leaves the file and the text as they were.
   bool save(const QString& text);

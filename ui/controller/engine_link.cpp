@@ -60,12 +60,12 @@ void ProcessLink::start(const EngineCommand& command) {
   process_->setProcessEnvironment(env);
   if (!command.working_folder.isEmpty()) process_->setWorkingDirectory(command.working_folder);
   connect(process_, &QProcess::readyReadStandardOutput, this, &ProcessLink::read_stdout);
-  connect(process_, &QProcess::readyReadStandardError, this, [this] {
-    stderr_tail_ = (stderr_tail_ + process_->readAllStandardError()).right(kStderrTail);
-  });
+  connect(process_, &QProcess::readyReadStandardError, this,
+          [this] { stderr_tail_ = (stderr_tail_ + process_->readAllStandardError()).right(kStderrTail); });
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
-      report_death(tr("The interpreter %1 could not be started: choose another one with --python.").arg(program_));
+      report_death(
+          tr("The interpreter %1 could not be started: choose another one with --python.").arg(program_));
   });
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     read_stdout();
@@ -119,7 +119,8 @@ void ProcessLink::read_stdout() {
   }
   if (process_ && reader_.broken()) {
     QProcess* old = process_;
-    report_death(tr("The engine wrote something that is not the protocol; is %1 a Breakline engine?").arg(program_));
+    report_death(
+        tr("The engine wrote something that is not the protocol; is %1 a Breakline engine?").arg(program_));
     old->kill();
   }
 }
@@ -132,11 +133,13 @@ void ProcessLink::take(const QByteArray& body) {
   if (error.isObject()) {
     const QJsonObject e = error.toObject();
     const QJsonObject data = e.value(QLatin1String("data")).toObject();
-    emit failed(id.toInteger(-1), {e.value(QLatin1String("code")).toInt(), e.value(QLatin1String("message")).toString(),
-                                   data.value(QLatin1String("kind")).toString(),
-                                   data.value(QLatin1String("traceback")).toString()});
+    emit failed(
+        id.toInteger(-1),
+        {e.value(QLatin1String("code")).toInt(), e.value(QLatin1String("message")).toString(),
+         data.value(QLatin1String("kind")).toString(), data.value(QLatin1String("traceback")).toString()});
   } else if (message.contains(QLatin1String("method"))) {
-    emit notified(message.value(QLatin1String("method")).toString(), message.value(QLatin1String("params")).toObject());
+    emit notified(message.value(QLatin1String("method")).toString(),
+                  message.value(QLatin1String("params")).toObject());
   } else if (id.isDouble()) {
     emit replied(id.toInteger(), message.value(QLatin1String("result")).toObject());
   }

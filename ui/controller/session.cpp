@@ -39,13 +39,15 @@ class OverlayCommand : public QUndoCommand {
 QString OpenRequest::file() const {
   if (QFileInfo::exists(target)) return target;
   // FILE:EXPR; a drive letter or a path may hold colons too, so the longest existing prefix wins.
-  for (qsizetype at = target.lastIndexOf(QLatin1Char(':')); at > 0; at = target.lastIndexOf(QLatin1Char(':'), at - 1))
+  for (qsizetype at = target.lastIndexOf(QLatin1Char(':')); at > 0;
+       at = target.lastIndexOf(QLatin1Char(':'), at - 1))
     if (QFileInfo::exists(target.left(at))) return target.left(at);
   const qsizetype script = target.indexOf(QLatin1String(".py:"));
   return script > 0 ? target.left(script + 3) : target;
 }
 
-Session::Session(std::unique_ptr<EngineLink> link, QObject* parent) : QObject(parent), link_(std::move(link)) {
+Session::Session(std::unique_ptr<EngineLink> link, QObject* parent)
+    : QObject(parent), link_(std::move(link)) {
   connect(link_.get(), &EngineLink::replied, this, &Session::on_reply);
   connect(link_.get(), &EngineLink::failed, this, &Session::on_failure);
   connect(link_.get(), &EngineLink::notified, this, &Session::on_notification);
@@ -61,10 +63,11 @@ Session::Session(std::unique_ptr<EngineLink> link, QObject* parent) : QObject(pa
     calls_.clear();
     state_ = EngineState::Died;
     update_state();
-    set_problem({QStringLiteral("stopped"),
-                 tr("The code did not answer to Stop, so its engine was ended: restart it; your toggles are kept."),
-                 {},
-                 4});
+    set_problem(
+        {QStringLiteral("stopped"),
+         tr("The code did not answer to Stop, so its engine was ended: restart it; your toggles are kept."),
+         {},
+         4});
   });
 }
 
@@ -112,7 +115,8 @@ void Session::start_engine() {
   if (file.exists()) command.working_folder.clear();
   link_->start(command);
   if (link_->alive())
-    call(Method::Hello, {{QStringLiteral("protocol"), kProtocol}, {QStringLiteral("client"), QStringLiteral("studio")}});
+    call(Method::Hello,
+         {{QStringLiteral("protocol"), kProtocol}, {QStringLiteral("client"), QStringLiteral("studio")}});
   emit state_changed();
 }
 
@@ -180,9 +184,9 @@ void Session::on_hello(const QJsonObject& r) {
   info_.torch_note = text("torch_note");
   for (const QJsonValue& v : r.value(QLatin1String("devices")).toArray()) {
     const QJsonObject d = v.toObject();
-    info_.devices.push_back({d.value(QLatin1String("id")).toString(), d.value(QLatin1String("name")).toString(),
-                             d.value(QLatin1String("reason")).toString(),
-                             d.value(QLatin1String("available")).toBool()});
+    info_.devices.push_back(
+        {d.value(QLatin1String("id")).toString(), d.value(QLatin1String("name")).toString(),
+         d.value(QLatin1String("reason")).toString(), d.value(QLatin1String("available")).toBool()});
   }
   state_ = EngineState::Ready;
   send_open();
@@ -213,7 +217,8 @@ void Session::send_open() {
 void Session::send_policy() {
   if (!hello_done_ || !link_->alive()) return;
   // One at a time: while a compile runs, the newest list waits and is sent when it ends.
-  if (pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) || pending(Method::Option)) {
+  if (pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) ||
+      pending(Method::Option)) {
     overlays_dirty_ = true;
     return;
   }
@@ -306,8 +311,7 @@ void Session::diagnose(const Break& b) {
   QStringList text{b.reason};
   if (!b.explanation.isEmpty()) text << b.explanation;
   call(Method::Diagnose,
-       {{QStringLiteral("text"), text.join(QLatin1Char('\n'))},
-        {QStringLiteral("reason"), b.reason_id}},
+       {{QStringLiteral("text"), text.join(QLatin1Char('\n'))}, {QStringLiteral("reason"), b.reason_id}},
        subject);
 }
 
@@ -323,7 +327,8 @@ QString Session::overlay_key(const Region& r) {
   const QString file = r.key.section(QLatin1Char(':'), 1, -2);
   if (file.isEmpty()) return {};
   if (r.kind == QLatin1String("decorator")) return QStringLiteral("fn:%1:%2").arg(file, r.qualname);
-  if (r.kind == QLatin1String("with")) return QStringLiteral("lines:%1:%2-%3").arg(file).arg(r.line).arg(r.end_line);
+  if (r.kind == QLatin1String("with"))
+    return QStringLiteral("lines:%1:%2-%3").arg(file).arg(r.line).arg(r.end_line);
   return {};
 }
 
@@ -335,11 +340,11 @@ void Session::set_overlay(const QString& key, const QString& value) {
     if (o.key == key) o.value = value, found = true;
   if (!found) next.push_back({key, value});
   // "inherit" on a region of the code is no overlay at all; one that the user added stays listed.
-  const bool in_code = report_ && std::any_of(report_->regions.begin(), report_->regions.end(), [&](const Region& r) {
-                         return overlay_key(r) == key && (r.declared != kInherit || r.kind != QLatin1String("lines"));
-                       });
-  if (value == kInherit && in_code)
-    next.removeIf([&](const Overlay& o) { return o.key == key; });
+  const bool in_code =
+      report_ && std::any_of(report_->regions.begin(), report_->regions.end(), [&](const Region& r) {
+        return overlay_key(r) == key && (r.declared != kInherit || r.kind != QLatin1String("lines"));
+      });
+  if (value == kInherit && in_code) next.removeIf([&](const Overlay& o) { return o.key == key; });
   push_overlays(next, tr("%1 = %2").arg(key, value));
 }
 
@@ -404,7 +409,9 @@ void Session::set_problem(const Problem& problem) {
 
 void Session::painted() {
   // A measurement that follows is no part of it.
-  if (!latency_open_ || pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) || pending(Method::Option)) return;
+  if (!latency_open_ || pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) ||
+      pending(Method::Option))
+    return;
   latency_open_ = false;
   emit latency_measured(double(latency_.nsecsElapsed()) / 1e6);
 }
@@ -413,7 +420,8 @@ void Session::take_report(const QJsonObject& result) {
   auto report = std::make_shared<Report>(parse_report(result));
   if (report->schema != 1) {
     set_problem({QStringLiteral("schema"),
-                 tr("The engine's report has schema %1, which this window cannot read: install the same version of both.")
+                 tr("The engine's report has schema %1, which this window cannot read: install the same "
+                    "version of both.")
                      .arg(report->schema),
                  {},
                  2});
@@ -466,7 +474,8 @@ void Session::on_reply(qint64 id, const QJsonObject& result) {
   }
   update_state();
   if (overlays_dirty_) send_policy();
-  if (!measure_after_report_.isEmpty() && state_ == EngineState::Ready) measure(std::exchange(measure_after_report_, {}));
+  if (!measure_after_report_.isEmpty() && state_ == EngineState::Ready)
+    measure(std::exchange(measure_after_report_, {}));
 }
 
 void Session::on_failure(qint64 id, const EngineFailure& failure) {
@@ -490,8 +499,8 @@ void Session::on_failure(qint64 id, const EngineFailure& failure) {
       set_problem({QStringLiteral("stopped"), tr("Stopped: press Recompile to run it again."), {}, 4});
     emit timings_changed();
   } else {
-    set_problem({failure.kind.isEmpty() ? QStringLiteral("error") : failure.kind, failure.message, failure.traceback,
-                 failure.code == kUserRaised ? 3 : 2});
+    set_problem({failure.kind.isEmpty() ? QStringLiteral("error") : failure.kind, failure.message,
+                 failure.traceback, failure.code == kUserRaised ? 3 : 2});
   }
   if (overlays_dirty_) send_policy();
 }
@@ -499,7 +508,8 @@ void Session::on_failure(qint64 id, const EngineFailure& failure) {
 void Session::on_notification(const QString& method, const QJsonObject& params) {
   if (method == QLatin1String("output")) {
     output_seen_ = true;
-    emit output({params.value(QLatin1String("stream")).toString(), params.value(QLatin1String("text")).toString(),
+    emit output({params.value(QLatin1String("stream")).toString(),
+                 params.value(QLatin1String("text")).toString(),
                  params.value(QLatin1String("label")).toString()});
   } else if (method == QLatin1String("progress")) {
     phase_ = params.value(QLatin1String("text")).toString();

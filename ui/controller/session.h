@@ -104,7 +104,7 @@ class Session : public QObject {
   /// The shell tells that the newest report is on the screen; closes the toggle's latency measurement.
   void painted();
 
-  int hang_after_ms = 3000;   ///< a request longer than this offers Stop and Restart
+  int hang_after_ms = 3000;  ///< a request longer than this offers Stop and Restart
   int stop_grace_ms = 2000;
 
  signals:

@@ -25,7 +25,8 @@ void BreakTableModel::set(ReportPtr report, const QString& target, TimingsPtr ti
 
 QString BreakTableModel::cost(const Break& b) const {
   if (b.cost_us) return format_us(*b.cost_us);
-  if (timings_ && timings_->break_cost_us.contains(b.id)) return format_us(timings_->break_cost_us.value(b.id));
+  if (timings_ && timings_->break_cost_us.contains(b.id))
+    return format_us(timings_->break_cost_us.value(b.id));
   return QStringLiteral("–");
 }
 
@@ -43,23 +44,29 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
   if (role == IdRole) return b->id;
   if (role == ErrorRole) return b->is_error() || rejected;
   if (role == Qt::TextAlignmentRole)
-    return int(Qt::AlignVCenter | (index.column() == Why || index.column() == Policy ? Qt::AlignLeft : Qt::AlignRight));
+    return int(Qt::AlignVCenter |
+               (index.column() == Why || index.column() == Policy ? Qt::AlignLeft : Qt::AlignRight));
   if (role == Qt::DisplayRole || role == SortRole) switch (index.column()) {
       case Line:
         if (role == SortRole) return b->line;
         return elsewhere ? QStringLiteral("%1:%2").arg(QFileInfo(b->file).fileName()).arg(b->line)
                          : QString::number(b->line);
-      case Why: return reason_label(b->reason_id, b->reason);
-      case Events: return b->events;
-      case Cost: return cost(*b);
+      case Why:
+        return reason_label(b->reason_id, b->reason);
+      case Events:
+        return b->events;
+      case Cost:
+        return cost(*b);
       case Policy:
         if (rejected && !b->is_error())
           return b->id == report_->strict_first ? tr("allow → error (first)") : tr("allow → error");
         return b->is_error() ? tr("error") : tr("allow");
-      default: return {};
+      default:
+        return {};
     }
   if (role == Qt::ToolTipRole) {
-    if (index.column() == Cost && cost(*b) == QStringLiteral("–")) return tr("Not measured yet: press Measure in the timings pane.");
+    if (index.column() == Cost && cost(*b) == QStringLiteral("–"))
+      return tr("Not measured yet: press Measure in the timings pane.");
     if (index.column() == Policy) return tr("%1, decided by %2").arg(b->effective, b->policy_source);
     return b->explanation.isEmpty() ? b->reason : b->reason + QStringLiteral("\n\n") + b->explanation;
   }
@@ -71,18 +78,28 @@ QVariant BreakTableModel::headerData(int section, Qt::Orientation orientation, i
   if (role == Qt::TextAlignmentRole)
     return int(Qt::AlignVCenter | (section == Why || section == Policy ? Qt::AlignLeft : Qt::AlignRight));
   if (role == Qt::DisplayRole) switch (section) {
-      case Line: return tr("Line");
-      case Why: return tr("Why");
-      case Events: return tr("n");
-      case Cost: return tr("Cost");
-      case Policy: return tr("Policy");
-      default: return {};
+      case Line:
+        return tr("Line");
+      case Why:
+        return tr("Why");
+      case Events:
+        return tr("n");
+      case Cost:
+        return tr("Cost");
+      case Policy:
+        return tr("Policy");
+      default:
+        return {};
     }
   if (role == Qt::ToolTipRole) switch (section) {
-      case Events: return tr("Times this break was executed");
-      case Cost: return tr("Measured cost of one event");
-      case Policy: return tr("What the policy in force does here");
-      default: return {};
+      case Events:
+        return tr("Times this break was executed");
+      case Cost:
+        return tr("Measured cost of one event");
+      case Policy:
+        return tr("What the policy in force does here");
+      default:
+        return {};
     }
   return {};
 }

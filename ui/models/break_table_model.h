@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of breaks as a table: line, why, events, cost, policy. Owns no data: it reads the session's report.
+// The list of breaks as a table: line, why, events, cost, policy. Owns no data: it reads the session's
+// report.
 #pragma once
 #include <QAbstractTableModel>
 
@@ -16,8 +17,12 @@ class BreakTableModel : public QAbstractTableModel {
   using QAbstractTableModel::QAbstractTableModel;
   /// `preview` marks what a strict policy would reject. Timings may be null.
   void set(ReportPtr report, const QString& target, TimingsPtr timings, bool preview);
-  int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : int(rows_.size()); }
-  int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : ColumnCount; }
+  int rowCount(const QModelIndex& parent = {}) const override {
+    return parent.isValid() ? 0 : int(rows_.size());
+  }
+  int columnCount(const QModelIndex& parent = {}) const override {
+    return parent.isValid() ? 0 : ColumnCount;
+  }
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
   int row_of(const QString& id) const;

@@ -7,7 +7,9 @@
 namespace breakline::ui {
 namespace {
 
-std::optional<double> rate(const QJsonValue& v) { return v.isDouble() ? std::optional(v.toDouble()) : std::nullopt; }
+std::optional<double> rate(const QJsonValue& v) {
+  return v.isDouble() ? std::optional(v.toDouble()) : std::nullopt;
+}
 
 QString text(const QJsonObject& o, const QString& key) { return o.value(key).toString(); }
 
@@ -23,7 +25,9 @@ LocalText local(const QJsonObject& o, const QString& key, Language language) {
 LocalText local_item(const QJsonObject& item, const QString& key, const QJsonValue& twin, Language language) {
   if (language == Language::English) return {text(item, key), true};
   QString chinese = text(item, key + QStringLiteral("_zh"));
-  if (!has_chinese(chinese)) chinese = twin.isString() && key == QLatin1String("action") ? twin.toString() : text(twin.toObject(), key);
+  if (!has_chinese(chinese))
+    chinese =
+        twin.isString() && key == QLatin1String("action") ? twin.toString() : text(twin.toObject(), key);
   return has_chinese(chinese) ? LocalText{chinese, true} : LocalText{text(item, key), false};
 }
 
@@ -44,8 +48,8 @@ KnowledgeRecord convert(const QJsonObject& o, Language language) {
     const QJsonObject d = v.toObject();
     const QJsonValue twin = dead_zh.at(i++);
     r.dead_ends.push_back({local_item(d, QStringLiteral("action"), twin, language),
-                           local_item(d, QStringLiteral("why_fails"), twin, language), rate(d.value(QLatin1String("fail_rate"))),
-                           text(d, QStringLiteral("condition"))});
+                           local_item(d, QStringLiteral("why_fails"), twin, language),
+                           rate(d.value(QLatin1String("fail_rate"))), text(d, QStringLiteral("condition"))});
   }
   const QJsonArray work_zh = o.value(QLatin1String("workarounds_zh")).toArray();
   i = 0;
@@ -77,7 +81,8 @@ KnowledgeRecord convert(const QJsonObject& o, Language language) {
 }  // namespace
 
 bool has_chinese(const QString& text) {
-  return std::any_of(text.begin(), text.end(), [](QChar c) { return c.unicode() >= 0x4E00 && c.unicode() <= 0x9FFF; });
+  return std::any_of(text.begin(), text.end(),
+                     [](QChar c) { return c.unicode() >= 0x4E00 && c.unicode() <= 0x9FFF; });
 }
 
 std::optional<KnowledgeRecord> pick_record(const QJsonArray& records, const QString& id, Language language) {

@@ -32,7 +32,8 @@ QString function_at(const QString& source, int line, int* first, int* last) {
       while (!open.isEmpty() && open.last().indent >= indent) open.removeLast();
     const QRegularExpressionMatch m = definition.match(l);
     if (m.hasMatch())
-      open.push_back({int(m.captured(1).size()), i + 1, m.captured(3), !m.captured(2).startsWith(QLatin1String("class"))});
+      open.push_back({int(m.captured(1).size()), i + 1, m.captured(3),
+                      !m.captured(2).startsWith(QLatin1String("class"))});
   }
   while (!open.isEmpty() && !open.last().function) open.removeLast();
   if (open.isEmpty()) return {};

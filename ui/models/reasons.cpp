@@ -15,8 +15,10 @@ QString reason_label(const QString& reason_id, const QString& fallback) {
     QHash<QString, QString> labels;
     QFile file(QStringLiteral(":/reasons/reasons.json"));
     if (!file.open(QIODevice::ReadOnly)) return labels;
-    const QString key = QLocale().language() == QLocale::Chinese ? QStringLiteral("label_zh") : QStringLiteral("label");
-    for (const QJsonValue& v : QJsonDocument::fromJson(file.readAll()).object().value(QLatin1String("reasons")).toArray()) {
+    const QString key =
+        QLocale().language() == QLocale::Chinese ? QStringLiteral("label_zh") : QStringLiteral("label");
+    for (const QJsonValue& v :
+         QJsonDocument::fromJson(file.readAll()).object().value(QLatin1String("reasons")).toArray()) {
       const QJsonObject o = v.toObject();
       labels.insert(o.value(QLatin1String("id")).toString(), o.value(key).toString());
     }

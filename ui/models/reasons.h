@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Short names of break reasons for lists and labels, from resources/reasons/reasons.json (built in as a resource).
+// Short names of break reasons for lists and labels, from resources/reasons/reasons.json (built in as a
+// resource).
 #pragma once
 #include <QString>
 

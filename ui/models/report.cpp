@@ -18,9 +18,7 @@ std::optional<double> measured(const QJsonObject& o, const char* key) {
 }
 
 /// Ids may arrive as strings or as small numbers; the window only compares them.
-QString ident(const QJsonValue& v) {
-  return v.isDouble() ? QString::number(v.toInteger()) : v.toString();
-}
+QString ident(const QJsonValue& v) { return v.isDouble() ? QString::number(v.toInteger()) : v.toString(); }
 QString ident(const QJsonObject& o, const char* key) { return ident(o.value(QLatin1String(key))); }
 
 template <class F>
@@ -43,12 +41,15 @@ CallPlace call_place(const QJsonValue& v) {
 
 /// "float32" → "f32": as input specs write them.
 QString short_dtype(const QString& dtype) {
-  static const QHash<QString, QString> kShort = {
-      {QStringLiteral("float32"), QStringLiteral("f32")},   {QStringLiteral("float64"), QStringLiteral("f64")},
-      {QStringLiteral("float16"), QStringLiteral("f16")},   {QStringLiteral("bfloat16"), QStringLiteral("bf16")},
-      {QStringLiteral("int64"), QStringLiteral("i64")},     {QStringLiteral("int32"), QStringLiteral("i32")},
-      {QStringLiteral("int16"), QStringLiteral("i16")},     {QStringLiteral("int8"), QStringLiteral("i8")},
-      {QStringLiteral("uint8"), QStringLiteral("u8")}};
+  static const QHash<QString, QString> kShort = {{QStringLiteral("float32"), QStringLiteral("f32")},
+                                                 {QStringLiteral("float64"), QStringLiteral("f64")},
+                                                 {QStringLiteral("float16"), QStringLiteral("f16")},
+                                                 {QStringLiteral("bfloat16"), QStringLiteral("bf16")},
+                                                 {QStringLiteral("int64"), QStringLiteral("i64")},
+                                                 {QStringLiteral("int32"), QStringLiteral("i32")},
+                                                 {QStringLiteral("int16"), QStringLiteral("i16")},
+                                                 {QStringLiteral("int8"), QStringLiteral("i8")},
+                                                 {QStringLiteral("uint8"), QStringLiteral("u8")}};
   return kShort.value(dtype, dtype);
 }
 
@@ -179,7 +180,8 @@ Target target(const QJsonValue& v) {
   t.breaks = list(o, "breaks", parse_break);
   t.uncloneable = strings(o, "uncloneable");
   if (t.id.isEmpty()) t.id = t.name;
-  // Segment ids count per target; here they get its name in front, so that one selection can mean one segment.
+  // Segment ids count per target; here they get its name in front, so that one selection can mean one
+  // segment.
   const auto qualify = [&t](QString& id) {
     if (!id.isEmpty()) id = t.id + QLatin1Char('/') + id;
   };

@@ -52,8 +52,9 @@ struct Edge {
   QString from, to, break_id, kind;
 };
 
-/// A place the tracer could not pass. Lines are 1-based, columns 0-based (-1 unknown). `reason` is the headline for
-/// people, `reason_id` the id of the kind; `before` and `after` are the segments around the break.
+/// A place the tracer could not pass. Lines are 1-based, columns 0-based (-1 unknown). `reason` is the
+/// headline for people, `reason_id` the id of the kind; `before` and `after` are the segments around the
+/// break.
 struct Break {
   QString id, target, reason, reason_id, gb_id, file, explanation, context, after, before, knowledge;
   int line = 0, column = -1, end_line = 0, end_column = -1, events = 0;

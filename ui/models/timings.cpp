@@ -97,7 +97,10 @@ QString format_spread(double median_us, double spread_us) {
   const qsizetype space = whole.indexOf(QLatin1Char(' '));
   if (space < 0) return whole;
   const QString number = whole.left(space), unit = whole.mid(space);
-  const double scale = unit == QLatin1String(" ns") ? 1e3 : unit == QLatin1String(" ms") ? 1e-3 : unit == QLatin1String(" s") ? 1e-6 : 1;
+  const double scale = unit == QLatin1String(" ns")   ? 1e3
+                       : unit == QLatin1String(" ms") ? 1e-3
+                       : unit == QLatin1String(" s")  ? 1e-6
+                                                      : 1;
   const qsizetype dot = number.indexOf(QLatin1Char('.'));
   const int digits = dot < 0 ? 0 : int(number.size() - dot - 1);
   return number + QStringLiteral(" ±") + QString::number(spread_us * scale, 'f', digits) + unit;

@@ -6,6 +6,8 @@
 namespace breakline::ui {
 
 /// `one` or `many` with %1 replaced by the number.
-inline QString counted(qsizetype n, const QString& one, const QString& many) { return (n == 1 ? one : many).arg(n); }
+inline QString counted(qsizetype n, const QString& one, const QString& many) {
+  return (n == 1 ? one : many).arg(n);
+}
 
 }  // namespace breakline::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A panel shows one side of the session. It knows the session, the selection, the document and the theme; never
-// another panel. A new panel is one folder and one line in registry.cpp.
+// A panel shows one side of the session. It knows the session, the selection, the document and the theme;
+// never another panel. A new panel is one folder and one line in registry.cpp.
 #pragma once
 #include <QList>
 #include <QString>
@@ -30,7 +30,8 @@ class Panel : public QWidget {
   virtual QList<QWidget*> title_tools() { return {}; }
   /// Every command of the panel, for the menu and the palette.
   virtual QList<QAction*> commands() { return {}; }
-  /// False while work off the GUI thread is still to be shown (the screen does not show the newest report yet).
+  /// False while work off the GUI thread is still to be shown (the screen does not show the newest report
+  /// yet).
   virtual bool settled() const { return true; }
 
  signals:

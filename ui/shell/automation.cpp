@@ -30,15 +30,18 @@ qint64 resident_kb(qint64 pid) {
   return 0;
 }
 
-Automation::Automation(const Options& options, MainWindow* window, Session* session, Selection* selection, QObject* parent)
+Automation::Automation(const Options& options, MainWindow* window, Session* session, Selection* selection,
+                       QObject* parent)
     : QObject(parent), options_(options), window_(window), session_(session), selection_(selection) {
   limit_.setSingleShot(true);
   connect(&limit_, &QTimer::timeout, this, [this] {
-    std::fprintf(stderr, "The engine did not answer within %d s: raise --timeout or look at the file.\n", options_.timeout_s);
+    std::fprintf(stderr, "The engine did not answer within %d s: raise --timeout or look at the file.\n",
+                 options_.timeout_s);
     finish(4);
   });
   // Steps are taken when the session or the picture changes; each looks at the state and waits or goes on.
-  for (auto signal : {&Session::state_changed, &Session::report_changed, &Session::timings_changed, &Session::problem_changed})
+  for (auto signal : {&Session::state_changed, &Session::report_changed, &Session::timings_changed,
+                      &Session::problem_changed})
     connect(session, signal, this, &Automation::next, Qt::QueuedConnection);
   connect(window, &MainWindow::settled_changed, this, &Automation::next, Qt::QueuedConnection);
   connect(session, &Session::diagnosed, this, &Automation::next, Qt::QueuedConnection);
@@ -85,7 +88,8 @@ void Automation::next() {
     case Step::Select:
       select();
       step_ = Step::Picture;
-      // The knowledge of a selected break arrives a little later; a further turn of the loop is enough otherwise.
+      // The knowledge of a selected break arrives a little later; a further turn of the loop is enough
+      // otherwise.
       if (selection_->current().kind == SelectionKind::Break && session_->diagnosing()) return;
       QTimer::singleShot(0, this, &Automation::next);
       return;
@@ -97,7 +101,8 @@ void Automation::next() {
     case Step::Bench:
       if (toggled_ == 0) bench();
       return;
-    case Step::Done: return;
+    case Step::Done:
+      return;
   }
 }
 
@@ -107,7 +112,8 @@ void Automation::select() {
   if (!options_.select_break || !r) return;
   const auto breaks = r->breaks_of(session_->current_target());
   if (options_.select_break > breaks.size()) {
-    std::fprintf(stderr, "There are only %d breaks: choose one of them with --select-break.\n", int(breaks.size()));
+    std::fprintf(stderr, "There are only %d breaks: choose one of them with --select-break.\n",
+                 int(breaks.size()));
     exit_code_ = 2;
     return;
   }
@@ -120,7 +126,8 @@ void Automation::picture() {
     QCoreApplication::sendPostedEvents();
     const QPixmap picture = window_->grab();
     if (!picture.save(options_.screenshot)) {
-      std::fprintf(stderr, "The picture cannot be written to %s: choose another place.\n", qPrintable(options_.screenshot));
+      std::fprintf(stderr, "The picture cannot be written to %s: choose another place.\n",
+                   qPrintable(options_.screenshot));
       return finish(2);
     }
   }
@@ -131,7 +138,8 @@ void Automation::bench() {
   if (toggled_ == 0) {
     const ReportPtr r = session_->report();
     for (const Region& g : r->regions)
-      if (const QString key = Session::overlay_key(g); !key.isEmpty() && (bench_key_.isEmpty() || g.breaks > 0)) {
+      if (const QString key = Session::overlay_key(g);
+          !key.isEmpty() && (bench_key_.isEmpty() || g.breaks > 0)) {
         bench_key_ = key;
         if (g.breaks > 0) break;
       }
@@ -147,15 +155,17 @@ void Automation::bench() {
     engine_before_kb_ = resident_kb(session_->engine().pid);
   }
   if (toggled_ == options_.bench_toggles + kWarmUp) {
-    const QJsonObject out{{QStringLiteral("toggles"), options_.bench_toggles},
-                          {QStringLiteral("key"), bench_key_},
-                          {QStringLiteral("p50_ms"), percentile(latencies_, 0.5)},
-                          {QStringLiteral("p95_ms"), percentile(latencies_, 0.95)},
-                          {QStringLiteral("max_ms"), percentile(latencies_, 1)},
-                          {QStringLiteral("window_rss_kb"), resident_kb(QCoreApplication::applicationPid())},
-                          {QStringLiteral("window_rss_growth_kb"), resident_kb(QCoreApplication::applicationPid()) - window_before_kb_},
-                          {QStringLiteral("engine_rss_kb"), resident_kb(session_->engine().pid)},
-                          {QStringLiteral("engine_rss_growth_kb"), resident_kb(session_->engine().pid) - engine_before_kb_}};
+    const QJsonObject out{
+        {QStringLiteral("toggles"), options_.bench_toggles},
+        {QStringLiteral("key"), bench_key_},
+        {QStringLiteral("p50_ms"), percentile(latencies_, 0.5)},
+        {QStringLiteral("p95_ms"), percentile(latencies_, 0.95)},
+        {QStringLiteral("max_ms"), percentile(latencies_, 1)},
+        {QStringLiteral("window_rss_kb"), resident_kb(QCoreApplication::applicationPid())},
+        {QStringLiteral("window_rss_growth_kb"),
+         resident_kb(QCoreApplication::applicationPid()) - window_before_kb_},
+        {QStringLiteral("engine_rss_kb"), resident_kb(session_->engine().pid)},
+        {QStringLiteral("engine_rss_growth_kb"), resident_kb(session_->engine().pid) - engine_before_kb_}};
     std::fputs(QJsonDocument(out).toJson().constData(), stdout);
     step_ = Step::Select;
     return next();

@@ -13,7 +13,8 @@ namespace breakline::ui {
 class Automation : public QObject {
   Q_OBJECT
  public:
-  Automation(const Options& options, MainWindow* window, Session* session, Selection* selection, QObject* parent = nullptr);
+  Automation(const Options& options, MainWindow* window, Session* session, Selection* selection,
+             QObject* parent = nullptr);
   /// Ends the application with the documented exit code when all steps are done.
   void start();
 

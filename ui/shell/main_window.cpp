@@ -55,7 +55,8 @@ QMainWindow* dock_area(const MainWindow* window) {
 
 }  // namespace
 
-MainWindow::MainWindow(Session* session, Document* document, Selection* selection, Theme* theme, QWidget* parent)
+MainWindow::MainWindow(Session* session, Document* document, Selection* selection, Theme* theme,
+                       QWidget* parent)
     : QMainWindow(parent), session_(session), document_(document), selection_(selection), theme_(theme) {
   setWindowTitle(tr("Breakline Studio[*]"));
   setWindowIcon(QIcon(QStringLiteral(":/icons/app.svg")));
@@ -91,7 +92,8 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
     refresh_status();
     repaint_due_ = true;
     const ReportPtr r = session_->report();
-    if (r && document_->path().isEmpty() && !r->targets.isEmpty()) document_->load(r->resolve(r->targets.first().file));
+    if (r && document_->path().isEmpty() && !r->targets.isEmpty())
+      document_->load(r->resolve(r->targets.first().file));
     update();
   });
   connect(session_, &Session::timings_changed, this, &MainWindow::refresh_chips);
@@ -101,7 +103,9 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   });
   connect(session_, &Session::overlays_changed, this, &MainWindow::refresh_targets);
   connect(session_, &Session::latency_measured, this, [this](double ms) {
-    latency_words_->setText(delta_words_ + tr("recompiled in %1 ms").arg(ms < 10 ? QString::number(ms, 'f', 1) : QString::number(ms, 'f', 0)));
+    latency_words_->setText(
+        delta_words_ +
+        tr("recompiled in %1 ms").arg(ms < 10 ? QString::number(ms, 'f', 1) : QString::number(ms, 'f', 0)));
   });
   connect(document_, &Document::loaded, this, [this] {
     setWindowFilePath(document_->path());
@@ -119,13 +123,15 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   source_->setFocus();
 }
 
-QAction* MainWindow::add_action(const QString& id, const QString& text, const QString& icon, const QString& shortcut,
-                                std::function<void()> run) {
+QAction* MainWindow::add_action(const QString& id, const QString& text, const QString& icon,
+                                const QString& shortcut, std::function<void()> run) {
   auto* action = new QAction(text, this);
   action->setObjectName(id);
   action->setProperty("icon_name", icon);
   if (!shortcut.isEmpty()) action->setShortcut(QKeySequence(shortcut));
-  action->setToolTip(shortcut.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, action->shortcut().toString(QKeySequence::NativeText)));
+  action->setToolTip(shortcut.isEmpty() ? text
+                                        : QStringLiteral("%1 (%2)").arg(
+                                              text, action->shortcut().toString(QKeySequence::NativeText)));
   connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
   actions_ << action;
   by_id_.insert(id, action);
@@ -150,11 +156,14 @@ void MainWindow::make_actions() {
     dialog->open();
   });
   add_action(s("recompile"), tr("Recompile"), s("recompile"), s("F5"), [this] {
-    if (source_->modified()) save();
-    else session_->recompile();
+    if (source_->modified())
+      save();
+    else
+      session_->recompile();
   });
   add_action(s("stop"), tr("Stop"), s("stop"), s("Ctrl+."), [this] { session_->stop(); });
-  add_action(s("restart"), tr("Restart engine"), s("restart"), s("Ctrl+Shift+R"), [this] { session_->restart(); });
+  add_action(s("restart"), tr("Restart engine"), s("restart"), s("Ctrl+Shift+R"),
+             [this] { session_->restart(); });
   add_action(s("clear_selection"), tr("Clear selection"), {}, s("Escape"), [this] { selection_->clear(); });
   add_action(s("clear_overlays"), tr("Remove all toggles"), {}, {}, [this] { session_->clear_overlays(); });
   add_action(s("light"), tr("Light theme"), {}, {}, [this] { theme_->set(QStringLiteral("light")); });
@@ -213,8 +222,10 @@ void MainWindow::make_tool_bar() {
   policy_set_ = combo(tr("Policy set"), QStringLiteral("policy_set"), 96);
   device_->addItem(QStringLiteral("cpu"), QStringLiteral("cpu"));
   device_->addItem(QStringLiteral("vulkan"), QStringLiteral("vulkan"));
-  connect(target_, &QComboBox::activated, this, [this](int i) { session_->set_current_target(target_->itemData(i).toString()); });
-  connect(device_, &QComboBox::activated, this, [this](int i) { session_->set_device(device_->itemData(i).toString()); });
+  connect(target_, &QComboBox::activated, this,
+          [this](int i) { session_->set_current_target(target_->itemData(i).toString()); });
+  connect(device_, &QComboBox::activated, this,
+          [this](int i) { session_->set_device(device_->itemData(i).toString()); });
   connect(policy_set_, &QComboBox::activated, this, [this](int i) { session_->use_overlays(i == 1); });
   bar->addSeparator();
   button(QStringLiteral("recompile"), tr("Recompile"));
@@ -264,12 +275,14 @@ void MainWindow::make_docks() {
     docks_.insert(id, {dock, panel, bar, words});
     if (id == QLatin1String("source")) source_ = static_cast<SourcePanel*>(panel);
     for (QAction* a : panel->commands()) {
-      if (a->objectName().isEmpty()) a->setObjectName(id + QLatin1Char('.') + QString::number(actions_.size()));
+      if (a->objectName().isEmpty())
+        a->setObjectName(id + QLatin1Char('.') + QString::number(actions_.size()));
       actions_ << a;
       by_id_.insert(a->objectName(), a);
       addAction(a);
     }
-    QAction* show = add_action(QStringLiteral("show_") + id, tr("Show %1").arg(title), {}, QLatin1String(entry.shortcut), [this, id] { show_panel(id); });
+    QAction* show = add_action(QStringLiteral("show_") + id, tr("Show %1").arg(title), {},
+                               QLatin1String(entry.shortcut), [this, id] { show_panel(id); });
     show->setToolTip(tr("Bring %1 to the front").arg(title));
     connect(panel, &Panel::wants_panel, this, &MainWindow::show_panel);
     connect(panel, &Panel::wants_command, this, &MainWindow::run_command);
@@ -305,7 +318,6 @@ void MainWindow::arrange() {
   for (const char* id : {"error", "kernels", "output"}) area->tabifyDockWidget(dock("details"), dock(id));
   for (const Dock& d : std::as_const(docks_)) d.widget->show();
   dock("details")->raise();
-  if (narrow_) dock("breaks")->raise(), dock("timings")->raise();
   const int w = width(), h = std::max(200, height() - 110);
   area->resizeDocks({dock("source"), dock("policies")}, {h * 60 / 100, h * 40 / 100}, Qt::Vertical);
   area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
@@ -313,7 +325,16 @@ void MainWindow::arrange() {
     area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
                       {w * 26 / 100, w * 23 / 100, w * 27 / 100, w * 24 / 100}, Qt::Horizontal);
   arranged_ = true;
-  QTimer::singleShot(0, this, &MainWindow::title_visibility);
+  // Tabs can be raised once the layout has run.
+  QTimer::singleShot(0, this, [this] {
+    if (narrow_)
+      for (const char* id : {"breaks", "timings"}) docks_[QLatin1String(id)].widget->raise();
+    title_visibility();
+  });
+  // The words before the boxes go first when room is short: the answers at the right must stay.
+  if (auto* bar = findChild<QToolBar*>(QStringLiteral("main_bar")))
+    for (QAction* a : bar->actions())
+      if (qobject_cast<QLabel*>(bar->widgetForAction(a))) a->setVisible(!narrow_);
 }
 
 void MainWindow::title_visibility() {
@@ -335,8 +356,10 @@ void MainWindow::title_visibility() {
 void MainWindow::make_menus() {
   const auto put = [this](QMenu* menu, std::initializer_list<const char*> ids) {
     for (const char* id : ids) {
-      if (!*id) menu->addSeparator();
-      else menu->addAction(by_id_.value(QLatin1String(id)));
+      if (!*id)
+        menu->addSeparator();
+      else
+        menu->addAction(by_id_.value(QLatin1String(id)));
     }
   };
   put(menuBar()->addMenu(tr("&File")), {"open", "save", "save_as", "", "interpreter", "", "quit"});
@@ -349,14 +372,19 @@ void MainWindow::make_menus() {
   for (const PanelEntry& entry : panel_registry()) {
     const QString id = QLatin1String(entry.id);
     for (QAction* a : docks_[id].panel->commands()) {
-      if (id == QLatin1String("timings")) run->addAction(a);
-      else if (id == QLatin1String("policies")) policy->addAction(a);
-      else if (id == QLatin1String("source")) policy->addAction(a);
-      else view->addAction(a);
+      if (id == QLatin1String("timings"))
+        run->addAction(a);
+      else if (id == QLatin1String("policies"))
+        policy->addAction(a);
+      else if (id == QLatin1String("source"))
+        policy->addAction(a);
+      else
+        view->addAction(a);
     }
   }
   view->addSeparator();
-  for (const PanelEntry& entry : panel_registry()) view->addAction(by_id_[QStringLiteral("show_") + QLatin1String(entry.id)]);
+  for (const PanelEntry& entry : panel_registry())
+    view->addAction(by_id_[QStringLiteral("show_") + QLatin1String(entry.id)]);
   view->addSeparator();
   put(view, {"reset_layout", "", "light", "dark", "other_theme"});
   QMenu* help = menuBar()->addMenu(tr("&Help"));
@@ -410,11 +438,13 @@ void MainWindow::open_request(const OpenRequest& request) {
   if (source_->modified() && !confirm_discard(tr("open another file"))) return;
   const QString file = request.file();
   // A target such as package.module:EXPR has no file to show before the engine found it.
-  const bool named_file = QFileInfo::exists(file) || file.contains(QLatin1Char('/')) || file.endsWith(QLatin1String(".py"));
+  const bool named_file =
+      QFileInfo::exists(file) || file.contains(QLatin1Char('/')) || file.endsWith(QLatin1String(".py"));
   selection_->clear();
   if (named_file) {
     if (QFileInfo(file).isDir()) {
-      session_->set_problem({QStringLiteral("unreadable"), tr("%1 is a folder: open a Python file in it.").arg(file), {}, 2});
+      session_->set_problem(
+          {QStringLiteral("unreadable"), tr("%1 is a folder: open a Python file in it.").arg(file), {}, 2});
       return;
     }
     if (!document_->load(file)) {
@@ -427,15 +457,18 @@ void MainWindow::open_request(const OpenRequest& request) {
 }
 
 bool MainWindow::confirm_discard(const QString& what) {
-  const auto answer = QMessageBox::question(this, tr("Unsaved text"),
-                                            tr("%1 has unsaved text. Save it before you %2?").arg(QFileInfo(document_->path()).fileName(), what),
-                                            QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+  const auto answer = QMessageBox::question(
+      this, tr("Unsaved text"),
+      tr("%1 has unsaved text. Save it before you %2?").arg(QFileInfo(document_->path()).fileName(), what),
+      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
   if (answer == QMessageBox::Save) return save();
   return answer == QMessageBox::Discard;
 }
 
 void MainWindow::ask_open() {
-  auto* dialog = new QFileDialog(this, tr("Open a PyTorch script"), QFileInfo(document_->path()).absolutePath(), tr("Python (*.py);;All files (*)"));
+  auto* dialog =
+      new QFileDialog(this, tr("Open a PyTorch script"), QFileInfo(document_->path()).absolutePath(),
+                      tr("Python (*.py);;All files (*)"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFile);
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
@@ -478,16 +511,21 @@ bool MainWindow::save() {
 void MainWindow::changed_outside(bool removed) {
   if (removed) {
     source_->set_orphaned();
-    banner_->show_message(Banner::Kind::Warning, tr("%1 was removed from the disk: your text is kept here, save it to bring it back.").arg(QFileInfo(document_->path()).fileName()),
-                          {{tr("Save"), QStringLiteral("banner_save"), [this] { banner_->hide(), save(); }},
-                           {tr("Save as…"), QStringLiteral("banner_save_as"), [this] { ask_save_as(); }}});
+    banner_->show_message(
+        Banner::Kind::Warning,
+        tr("%1 was removed from the disk: your text is kept here, save it to bring it back.")
+            .arg(QFileInfo(document_->path()).fileName()),
+        {{tr("Save"), QStringLiteral("banner_save"), [this] { banner_->hide(), save(); }},
+         {tr("Save as…"), QStringLiteral("banner_save_as"), [this] { ask_save_as(); }}});
     return;
   }
   if (!source_->modified()) {
     if (document_->reload() && !session_->request().target.isEmpty()) session_->recompile();
     return;
   }
-  banner_->show_message(Banner::Kind::Warning, tr("%1 was changed by another program, and you have unsaved text.").arg(QFileInfo(document_->path()).fileName()),
+  banner_->show_message(Banner::Kind::Warning,
+                        tr("%1 was changed by another program, and you have unsaved text.")
+                            .arg(QFileInfo(document_->path()).fileName()),
                         {{tr("Load the file"), QStringLiteral("banner_load"),
                           [this] {
                             banner_->hide();
@@ -515,7 +553,8 @@ void MainWindow::refresh_targets() {
   policy_set_->addItem(n ? counted(n, tr("with %1 toggle"), tr("with %1 toggles")) : tr("with toggles"));
   policy_set_->setCurrentIndex(n && session_->uses_overlays() ? 1 : 0);
   policy_set_->setEnabled(n > 0);
-  policy_set_->setToolTip(n ? tr("Compare with what the code alone says") : tr("Set a toggle in the policy tree to have a second set"));
+  policy_set_->setToolTip(n ? tr("Compare with what the code alone says")
+                            : tr("Set a toggle in the policy tree to have a second set"));
   device_->setCurrentIndex(std::max(0, device_->findData(session_->request().device)));
 }
 
@@ -527,27 +566,41 @@ void MainWindow::refresh_chips() {
     breaks_->set_parts({{tr("no breaks"), Tone::Quiet}}, Tone::Line, Tone::Raised);
   } else {
     const int graphs = r->graphs(target);
-    graphs_->set_parts({{QString::number(graphs), Tone::Segment, true}, {graphs == 1 ? tr(" graph") : tr(" graphs")}}, Tone::Segment, Tone::Raised);
+    graphs_->set_parts(
+        {{QString::number(graphs), Tone::Segment, true}, {graphs == 1 ? tr(" graph") : tr(" graphs")}},
+        Tone::Segment, Tone::Raised);
     int errors = 0;
     const auto breaks = r->breaks_of(target);
     for (const Break* b : breaks) errors += b->is_error();
     const int allowed = int(breaks.size()) - errors;
-    QVector<Chip::Part> parts{{QString::number(breaks.size()), errors ? Tone::BreakError : allowed ? Tone::BreakAllowed : Tone::Segment, true},
+    QVector<Chip::Part> parts{{QString::number(breaks.size()),
+                               errors    ? Tone::BreakError
+                               : allowed ? Tone::BreakAllowed
+                                         : Tone::Segment,
+                               true},
                               {breaks.size() == 1 ? tr(" break") : tr(" breaks")}};
     if (!breaks.isEmpty()) parts.push_back({QStringLiteral(":"), Tone::Text});
     if (allowed) parts.push_back({tr(" %1 allowed").arg(allowed), Tone::BreakAllowed});
     if (errors) parts.push_back({tr(" %1 error").arg(errors), Tone::BreakError, true});
-    breaks_->set_parts(parts, errors ? Tone::BreakError : allowed ? Tone::BreakAllowed : Tone::Segment, Tone::Raised);
+    breaks_->set_parts(parts,
+                       errors    ? Tone::BreakError
+                       : allowed ? Tone::BreakAllowed
+                                 : Tone::Segment,
+                       Tone::Raised);
     QString counts = tr("graphs %1, breaks %2").arg(graphs).arg(breaks.size());
     if (errors) counts += tr(", errors %1").arg(errors);
-    delta_words_ = !last_counts_.isEmpty() && last_counts_ != counts ? tr("%1 (before: %2) · ").arg(counts, last_counts_) : QString();
+    delta_words_ = !last_counts_.isEmpty() && last_counts_ != counts
+                       ? tr("%1 (before: %2) · ").arg(counts, last_counts_)
+                       : QString();
     last_counts_ = counts;
   }
   const TimingsPtr t = session_->timings(target);
   const Arm* arm = t ? t->headline(session_->request().device) : nullptr;
   if (arm) {
     const Ratio& x = *arm->ratio;
-    const Tone tone = arm->verdict == QLatin1String("faster") ? Tone::Compiled : arm->verdict == QLatin1String("slower") ? Tone::BreakError : Tone::Quiet;
+    const Tone tone = arm->verdict == QLatin1String("faster")   ? Tone::Compiled
+                      : arm->verdict == QLatin1String("slower") ? Tone::BreakError
+                                                                : Tone::Quiet;
     ratio_->set_parts({{QStringLiteral("%1x").arg(x.value, 0, 'f', 2), tone, true},
                        {QStringLiteral(" ±%1 ").arg((x.high - x.low) / 2, 0, 'f', 2), Tone::Quiet},
                        {arm->verdict, tone}},
@@ -587,17 +640,29 @@ void MainWindow::refresh_status() {
   if (!e.python.isEmpty()) parts << tr("python %1").arg(e.python);
   if (!e.torch.isEmpty()) parts << tr("torch %1").arg(e.torch);
   for (const EngineInfo::Device& d : e.devices)
-    if (d.id == session_->request().device || (d.id == QLatin1String("vulkan") && d.available)) parts << (d.name.isEmpty() ? d.id : d.name);
+    if (d.id == session_->request().device || (d.id == QLatin1String("vulkan") && d.available))
+      parts << (d.name.isEmpty() ? d.id : d.name);
   engine_words_->setText(parts.join(QStringLiteral(" · ")));
-  engine_words_->setToolTip(e.python_path + (e.torch_note.isEmpty() ? QString() : QLatin1Char('\n') + e.torch_note));
+  engine_words_->setToolTip(e.python_path +
+                            (e.torch_note.isEmpty() ? QString() : QLatin1Char('\n') + e.torch_note));
   QString state;
   Tone tone = Tone::Quiet;
   switch (session_->state()) {
-    case EngineState::None: state = tr("no engine"); break;
-    case EngineState::Starting: state = tr("engine starting…"); break;
-    case EngineState::Ready: state = tr("engine ready"); break;
-    case EngineState::Running: state = session_->phase().isEmpty() ? tr("engine running…") : session_->phase(); break;
-    case EngineState::Died: state = tr("engine ended"), tone = Tone::BreakError; break;
+    case EngineState::None:
+      state = tr("no engine");
+      break;
+    case EngineState::Starting:
+      state = tr("engine starting…");
+      break;
+    case EngineState::Ready:
+      state = tr("engine ready");
+      break;
+    case EngineState::Running:
+      state = session_->phase().isEmpty() ? tr("engine running…") : session_->phase();
+      break;
+    case EngineState::Died:
+      state = tr("engine ended"), tone = Tone::BreakError;
+      break;
   }
   state_words_->setText(state);
   state_words_->setStyleSheet(QStringLiteral("color: %1").arg(theme_->css(tone)));
@@ -614,28 +679,32 @@ void MainWindow::show_problem() {
   const auto add = [&](const QString& text, const char* name, const QString& command) {
     actions.push_back({text, QLatin1String(name), [this, command] { run_command(command); }});
   };
-  if (p.kind == QLatin1String("died") || p.kind == QLatin1String("stopped") || p.kind == QLatin1String("protocol"))
+  if (p.kind == QLatin1String("died") || p.kind == QLatin1String("stopped") ||
+      p.kind == QLatin1String("protocol"))
     add(tr("Restart engine"), "banner_restart", QStringLiteral("restart"));
   if (p.kind == QLatin1String("no_torch") || p.kind == QLatin1String("wrong_python"))
     add(tr("Choose interpreter…"), "banner_interpreter", QStringLiteral("interpreter"));
   if (p.kind == QLatin1String("unwritable")) add(tr("Save as…"), "banner_save_as", QStringLiteral("save_as"));
   if (p.kind == QLatin1String("unreadable")) add(tr("Open…"), "banner_open", QStringLiteral("open"));
   if (!p.detail.isEmpty()) add(tr("Details"), "banner_details", QStringLiteral("show_error"));
-  banner_->show_message(p.kind == QLatin1String("stopped") ? Banner::Kind::Warning : Banner::Kind::Error, p.sentence, actions);
+  banner_->show_message(p.kind == QLatin1String("stopped") ? Banner::Kind::Warning : Banner::Kind::Error,
+                        p.sentence, actions);
 }
 
 void MainWindow::show_still_running(int ms, const QString& phase) {
-  const QString words = phase.isEmpty() ? tr("Still running after %1 s.").arg(ms / 1000) : tr("Still running after %1 s: %2.").arg(ms / 1000).arg(phase);
+  const QString words = phase.isEmpty() ? tr("Still running after %1 s.").arg(ms / 1000)
+                                        : tr("Still running after %1 s: %2.").arg(ms / 1000).arg(phase);
   if (running_banner_ && banner_->isVisible()) {
     // Only the seconds change: the buttons stay as they are, so that a click is never lost.
     if (auto* label = banner_->findChild<QLabel*>(QStringLiteral("banner_text"))) label->setText(words);
     return;
   }
   running_banner_ = true;
-  banner_->show_message(Banner::Kind::Info, words,
-                        {{tr("Stop"), QStringLiteral("banner_stop"), [this] { session_->stop(); }},
-                         {tr("Restart engine"), QStringLiteral("banner_restart"), [this] { session_->restart(); }}},
-                        false);
+  banner_->show_message(
+      Banner::Kind::Info, words,
+      {{tr("Stop"), QStringLiteral("banner_stop"), [this] { session_->stop(); }},
+       {tr("Restart engine"), QStringLiteral("banner_restart"), [this] { session_->restart(); }}},
+      false);
 }
 
 void MainWindow::show_palette() {
@@ -647,7 +716,9 @@ void MainWindow::show_palette() {
 void MainWindow::restyle() {
   for (QAction* a : std::as_const(actions_)) {
     const QString icon = a->property("icon_name").toString();
-    if (!icon.isEmpty()) a->setIcon(theme_->icon(icon, a->objectName() == QLatin1String("recompile") ? Tone::Segment : Tone::Text));
+    if (!icon.isEmpty())
+      a->setIcon(
+          theme_->icon(icon, a->objectName() == QLatin1String("recompile") ? Tone::Segment : Tone::Text));
   }
   refresh_chips();
   refresh_status();
@@ -681,7 +752,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile()) event->acceptProposedAction();
+  if (event->mimeData()->hasUrls() && event->mimeData()->urls().first().isLocalFile())
+    event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {

@@ -25,7 +25,8 @@ class SourcePanel;
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
-  MainWindow(Session* session, Document* document, Selection* selection, Theme* theme, QWidget* parent = nullptr);
+  MainWindow(Session* session, Document* document, Selection* selection, Theme* theme,
+             QWidget* parent = nullptr);
   /// Opens a script or target; asks first when typed text would be lost.
   void open_request(const OpenRequest& request);
   void show_panel(const QString& id);

@@ -8,34 +8,46 @@ namespace breakline::ui {
 Options parse_options(const QStringList& arguments) {
   Options o;
   QCommandLineParser p;
-  p.setApplicationDescription(QStringLiteral("Breakline Studio: graphs, breaks, policies and timings of PyTorch code."));
-  const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
+  p.setApplicationDescription(
+      QStringLiteral("Breakline Studio: graphs, breaks, policies and timings of PyTorch code."));
+  const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")},
+                                QStringLiteral("Show this help."));
   const QCommandLineOption version(QStringLiteral("version"), QStringLiteral("Show the version."));
   const auto value = [](const char* name, const char* what, const char* text) {
     return QCommandLineOption(QLatin1String(name), QLatin1String(text), QLatin1String(what));
   };
-  const auto flag = [](const char* name, const char* text) { return QCommandLineOption(QLatin1String(name), QLatin1String(text)); };
+  const auto flag = [](const char* name, const char* text) {
+    return QCommandLineOption(QLatin1String(name), QLatin1String(text));
+  };
   const QCommandLineOption python = value("python", "PYTHON", "Interpreter of the engine.");
-  const QCommandLineOption engine = value("engine", "COMMAND", "Any command that speaks the engine protocol.");
+  const QCommandLineOption engine =
+      value("engine", "COMMAND", "Any command that speaks the engine protocol.");
   const QCommandLineOption theme = value("theme", "light|dark", "Theme of the window.");
   const QCommandLineOption size = value("size", "WxH", "Size of the window.");
-  const QCommandLineOption screenshot = value("screenshot", "FILE.png", "Write a picture of the window and leave.");
+  const QCommandLineOption screenshot =
+      value("screenshot", "FILE.png", "Write a picture of the window and leave.");
   const QCommandLineOption measure = flag("measure", "Measure the target once it is compiled.");
-  const QCommandLineOption toggle = value("toggle", "KEY=VALUE", "Set a policy overlay after the first report (repeatable).");
+  const QCommandLineOption toggle =
+      value("toggle", "KEY=VALUE", "Set a policy overlay after the first report (repeatable).");
   const QCommandLineOption policy = value("policy", "KEY=VALUE", "The same as --toggle.");
   const QCommandLineOption select = value("select-break", "N", "Select the N-th break.");
-  const QCommandLineOption panel = value("panel", "ID", "Bring a panel to the front (source, graph, policies, breaks, timings, details, error, kernels, output).");
-  const QCommandLineOption bench = value("bench-toggle", "N", "Toggle a policy N times and print latency as JSON.");
-  const QCommandLineOption timeout = value("timeout", "SECONDS", "Give up a screenshot or bench after this long (300).");
+  const QCommandLineOption panel = value("panel", "ID",
+                                         "Bring a panel to the front (source, graph, policies, breaks, "
+                                         "timings, details, error, kernels, output).");
+  const QCommandLineOption bench =
+      value("bench-toggle", "N", "Toggle a policy N times and print latency as JSON.");
+  const QCommandLineOption timeout =
+      value("timeout", "SECONDS", "Give up a screenshot or bench after this long (300).");
   const QCommandLineOption device = value("device", "cpu|vulkan", "Device to compile for.");
   const QCommandLineOption input = value("input", "[NAME=]SPEC", "Input of the target (repeatable).");
   const QCommandLineOption train = flag("train", "Call a module in train mode.");
   const QCommandLineOption no_grad = flag("no-grad", "Run the target under no_grad.");
   const QCommandLineOption fullgraph = flag("fullgraph", "Compile with fullgraph=True.");
   const QCommandLineOption seed = value("seed", "N", "Seed of the inputs (0).");
-  p.addOptions({help, version, python, engine, theme, size, screenshot, measure, toggle, policy, select, panel, bench, timeout,
-                device, input, train, no_grad, fullgraph, seed});
-  p.addPositionalArgument(QStringLiteral("target"), QStringLiteral("A script, or FILE:EXPR."), QStringLiteral("[FILE | TARGET] [-- ARGS…]"));
+  p.addOptions({help,   version, python, engine,  theme,  size,  screenshot, measure, toggle,    policy,
+                select, panel,   bench,  timeout, device, input, train,      no_grad, fullgraph, seed});
+  p.addPositionalArgument(QStringLiteral("target"), QStringLiteral("A script, or FILE:EXPR."),
+                          QStringLiteral("[FILE | TARGET] [-- ARGS…]"));
   // Everything after "--" belongs to the user's script.
   QStringList own = arguments;
   const qsizetype dashes = own.indexOf(QStringLiteral("--"));
@@ -69,9 +81,13 @@ Options parse_options(const QStringList& arguments) {
   for (const QString& t : p.values(toggle) + p.values(policy)) {
     const qsizetype at = t.lastIndexOf(QLatin1Char('='));
     const QString key = t.left(at), v = t.mid(at + 1);
-    static const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"), QStringLiteral("error")};
+    static const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"),
+                                     QStringLiteral("error")};
     if (at < 1 || !kValues.contains(v) || !parse_overlay_key(key).valid())
-      o.problem = QStringLiteral("“%1” is no policy: write fn:FILE:NAME, lines:FILE:A-B or module:TARGET:PATH, then =inherit, =allow or =error.").arg(t);
+      o.problem = QStringLiteral(
+                      "“%1” is no policy: write fn:FILE:NAME, lines:FILE:A-B or module:TARGET:PATH, then "
+                      "=inherit, =allow or =error.")
+                      .arg(t);
     o.toggles.push_back({key, v});
   }
   const auto count = [&](const QCommandLineOption& option, int* out, int least) {
@@ -79,7 +95,10 @@ Options parse_options(const QStringList& arguments) {
     bool ok = false;
     const int n = p.value(option).toInt(&ok);
     if (!ok || n < least)
-      o.problem = QStringLiteral("--%1 wants a number from %2 up, not “%3”.").arg(option.names().first()).arg(least).arg(p.value(option));
+      o.problem = QStringLiteral("--%1 wants a number from %2 up, not “%3”.")
+                      .arg(option.names().first())
+                      .arg(least)
+                      .arg(p.value(option));
     *out = n;
   };
   count(select, &o.select_break, 1);
@@ -94,7 +113,8 @@ Options parse_options(const QStringList& arguments) {
   const QStringList rest = p.positionalArguments();
   o.request.target = rest.value(0);
   if (rest.size() > 1)
-    o.problem = QStringLiteral("Only one file or target can be opened; put arguments of the script after “--”.");
+    o.problem =
+        QStringLiteral("Only one file or target can be opened; put arguments of the script after “--”.");
   if (o.request.target.isEmpty() && (!o.screenshot.isEmpty() || o.bench_toggles))
     o.problem = QStringLiteral("Name the file to open.");
   return o;

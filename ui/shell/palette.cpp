@@ -46,7 +46,8 @@ void CommandPalette::filter() {
     QString text = a->text().remove(QLatin1Char('&'));
     if (!a->isEnabled() || !fuzzy_match(text, search_->text())) continue;
     const QString keys = a->shortcut().toString(QKeySequence::NativeText);
-    auto* item = new QListWidgetItem(keys.isEmpty() ? text : QStringLiteral("%1   [%2]").arg(text, keys), list_);
+    auto* item =
+        new QListWidgetItem(keys.isEmpty() ? text : QStringLiteral("%1   [%2]").arg(text, keys), list_);
     item->setData(Qt::UserRole, i);
     item->setIcon(a->icon());
   }

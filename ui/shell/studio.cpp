@@ -19,7 +19,8 @@ namespace {
 QString preferred_theme() {
   const QString saved = QSettings().value(QStringLiteral("theme")).toString();
   if (!saved.isEmpty()) return saved;
-  return QApplication::palette().window().color().lightness() < 128 ? QStringLiteral("dark") : QStringLiteral("light");
+  return QApplication::palette().window().color().lightness() < 128 ? QStringLiteral("dark")
+                                                                    : QStringLiteral("light");
 }
 
 }  // namespace
@@ -51,16 +52,20 @@ int run_studio(int argc, char** argv) {
   QCoreApplication::setOrganizationName(QStringLiteral("breakline"));
   QCoreApplication::setApplicationName(QStringLiteral("studio"));
   QCoreApplication::setApplicationVersion(QStringLiteral(BREAKLINE_VERSION));
-  if (QFontDatabase::families().filter(QStringLiteral("DejaVu")).isEmpty() && QFontDatabase::families().size() < 5)
+  if (QFontDatabase::families().filter(QStringLiteral("DejaVu")).isEmpty() &&
+      QFontDatabase::families().size() < 5)
     std::fputs("No fonts are installed, so no text can be drawn: install fonts-dejavu-core.\n", stderr);
   QTranslator translator;
-  if (translator.load(QLocale(), QStringLiteral("breakline"), QStringLiteral("_"), QStringLiteral(":/translations")))
+  if (translator.load(QLocale(), QStringLiteral("breakline"), QStringLiteral("_"),
+                      QStringLiteral(":/translations")))
     QCoreApplication::installTranslator(&translator);
 
   Theme theme;
-  theme.set(options.theme.isEmpty() ? (automatic ? QStringLiteral("light") : preferred_theme()) : options.theme);
+  theme.set(options.theme.isEmpty() ? (automatic ? QStringLiteral("light") : preferred_theme())
+                                    : options.theme);
   if (!automatic)
-    QObject::connect(&theme, &Theme::changed, &app, [&theme] { QSettings().setValue(QStringLiteral("theme"), theme.name()); });
+    QObject::connect(&theme, &Theme::changed, &app,
+                     [&theme] { QSettings().setValue(QStringLiteral("theme"), theme.name()); });
   Session session(std::make_unique<ProcessLink>());
   EngineCommand command = locate_engine(options.python, QCoreApplication::applicationDirPath());
   if (!options.engine.isEmpty()) {

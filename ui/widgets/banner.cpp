@@ -31,9 +31,12 @@ Banner::Banner(Theme* theme, QWidget* parent) : QFrame(parent), theme_(theme) {
 QString Banner::sentence() const { return text_->text(); }
 
 void Banner::restyle() {
-  const Tone line = kind_ == Kind::Error ? Tone::BreakError : kind_ == Kind::Warning ? Tone::BreakAllowed : Tone::Accent;
-  const Tone fill =
-      kind_ == Kind::Error ? Tone::BreakErrorFill : kind_ == Kind::Warning ? Tone::BreakAllowedFill : Tone::Selection;
+  const Tone line = kind_ == Kind::Error     ? Tone::BreakError
+                    : kind_ == Kind::Warning ? Tone::BreakAllowed
+                                             : Tone::Accent;
+  const Tone fill = kind_ == Kind::Error     ? Tone::BreakErrorFill
+                    : kind_ == Kind::Warning ? Tone::BreakAllowedFill
+                                             : Tone::Selection;
   setStyleSheet(QStringLiteral("#banner { background: %1; border-left: 3px solid %2; }")
                     .arg(theme_->css(fill), theme_->css(line)));
   mark_->setPixmap(theme_->icon(QStringLiteral("strict"), line).pixmap(16, 16));

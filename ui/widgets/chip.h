@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rounded button that carries one answer ("5 graphs"). Dimmed with a small spinner while a new answer is made.
+// A rounded button that carries one answer ("5 graphs"). Dimmed with a small spinner while a new answer is
+// made.
 #pragma once
 #include <QAbstractButton>
 #include <QTimer>

@@ -13,6 +13,7 @@ namespace breakline::ui {
 namespace {
 
 constexpr int kPoints = 160;
+constexpr int kReasonWidth = 140;
 constexpr double kHeight = 0.78;  // of the distance between two arms
 
 double quantile(QVector<double> sorted, double q) {
@@ -37,13 +38,20 @@ Unit unit_for(double us) {
 /// Two short lines instead of one long one: the axis stays narrow.
 QString short_name(const QString& name) {
   const qsizetype space = name.indexOf(QLatin1Char(' '));
-  return space < 0 ? name : name.left(space) + QLatin1Char('\n') + name.mid(space + 1);
+  if (space < 0) return name;
+  QString first = name.left(space);
+  if (first.endsWith(QLatin1Char(','))) first.chop(1);
+  return first + QLatin1Char('\n') + name.mid(space + 1);
 }
 
 QString ratio_words(const Arm& a) {
-  QString words = QStringLiteral("%1x ±%2").arg(a.ratio->value, 0, 'f', 2).arg((a.ratio->high - a.ratio->low) / 2, 0, 'f', 2);
+  QString words = QStringLiteral("%1x ±%2")
+                      .arg(a.ratio->value, 0, 'f', 2)
+                      .arg((a.ratio->high - a.ratio->low) / 2, 0, 'f', 2);
   if (!a.verdict.isEmpty()) words += QLatin1Char(' ') + a.verdict;
-  if (a.equal) words += QStringLiteral(" · ") + (*a.equal ? DistributionPlot::tr("same") : DistributionPlot::tr("differs"));
+  if (a.equal)
+    words +=
+        QStringLiteral(" · ") + (*a.equal ? DistributionPlot::tr("same") : DistributionPlot::tr("differs"));
   return words;
 }
 
@@ -67,11 +75,13 @@ QVector<double> density(const QVector<double>& samples, double low, double high,
   const double spread = std::min(deviation, (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34);
   // Silverman's rule, with a floor of two grid steps so that equal samples still show.
   const double floor = 2 * (high - low) / points;
-  const double width = std::max(floor, 0.9 * (spread > 0 ? spread : deviation) * std::pow(double(sorted.size()), -0.2));
+  const double width =
+      std::max(floor, 0.9 * (spread > 0 ? spread : deviation) * std::pow(double(sorted.size()), -0.2));
   double top = 0;
   for (int i = 0; i < points; ++i) {
     const double x = low + (high - low) * i / (points - 1);
-    for (auto s = std::lower_bound(sorted.begin(), sorted.end(), x - 4 * width); s != sorted.end() && *s < x + 4 * width; ++s)
+    for (auto s = std::lower_bound(sorted.begin(), sorted.end(), x - 4 * width);
+         s != sorted.end() && *s < x + 4 * width; ++s)
       out[i] += std::exp(-0.5 * ((x - *s) / width) * ((x - *s) / width));
     top = std::max(top, out[i]);
   }
@@ -100,7 +110,8 @@ DistributionPlot::DistributionPlot(Theme* theme, QWidget* parent) : QWidget(pare
     menu->setAttribute(Qt::WA_DeleteOnClose);
     connect(menu->addAction(tr("Reset the range")), &QAction::triggered, this, [this] { reset_range(); });
     connect(menu->addAction(tr("Export the plot…")), &QAction::triggered, this, [this] {
-      auto* dialog = new QFileDialog(this, tr("Export the plot"), QString(), tr("Image (*.png);;PDF (*.pdf)"));
+      auto* dialog =
+          new QFileDialog(this, tr("Export the plot"), QString(), tr("Image (*.png);;PDF (*.pdf)"));
       dialog->setAttribute(Qt::WA_DeleteOnClose);
       dialog->setAcceptMode(QFileDialog::AcceptSave);
       dialog->setDefaultSuffix(QStringLiteral("png"));
@@ -132,7 +143,8 @@ void DistributionPlot::reset_range() {
 void DistributionPlot::rebuild() {
   plot_->clearPlottables();
   plot_->clearItems();
-  const QColor text = theme_->color(Tone::Text), quiet = theme_->color(Tone::Quiet), line = theme_->color(Tone::Line);
+  const QColor text = theme_->color(Tone::Text), quiet = theme_->color(Tone::Quiet),
+               line = theme_->color(Tone::Line);
   plot_->setBackground(QBrush(theme_->color(Tone::Pane)));
   for (QCPAxis* axis : {plot_->xAxis, plot_->yAxis}) {
     axis->setBasePen(QPen(line));
@@ -235,12 +247,17 @@ void DistributionPlot::add_words(int i, double base) {
   strong.setBold(true);
   if (!a.available || a.samples_us.isEmpty()) {
     const QString why = a.reason.isEmpty() ? tr("not available") : a.reason;
-    say(QFontMetrics(theme_->small_font()).elidedText(why, Qt::ElideRight, right_width() - 12), 0.3, theme_->small_font(), Tone::Quiet);
+    say(QFontMetrics(theme_->small_font()).elidedText(why, Qt::ElideRight, right_width() - 12), 0.3,
+        theme_->small_font(), Tone::Quiet);
     return;
   }
-  say(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2), eager && !a.ratio ? 0.3 : 0.52, strong, Tone::Text);
-  if (a.ratio) say(ratio_words(a), 0.12, theme_->small_font(),
-                   a.verdict == QLatin1String("faster") ? Tone::Compiled : a.verdict == QLatin1String("slower") ? Tone::BreakError : Tone::Quiet);
+  say(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2), eager && !a.ratio ? 0.3 : 0.52, strong,
+      Tone::Text);
+  if (a.ratio)
+    say(ratio_words(a), 0.12, theme_->small_font(),
+        a.verdict == QLatin1String("faster")   ? Tone::Compiled
+        : a.verdict == QLatin1String("slower") ? Tone::BreakError
+                                               : Tone::Quiet);
 }
 
 int DistributionPlot::right_width() const {
@@ -249,8 +266,12 @@ int DistributionPlot::right_width() const {
   strong.setBold(true);
   int width = 60;
   for (const Arm& a : arms_) {
-    if (!a.available) continue;
-    width = std::max(width, QFontMetrics(strong).horizontalAdvance(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2)));
+    if (!a.available) {
+      width = std::max(width, std::min(kReasonWidth, small.horizontalAdvance(a.reason)));
+      continue;
+    }
+    width = std::max(
+        width, QFontMetrics(strong).horizontalAdvance(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2)));
     if (a.ratio) width = std::max(width, small.horizontalAdvance(ratio_words(a)));
   }
   return width + 20;

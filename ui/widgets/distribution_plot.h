@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Distributions of several arms as ridges over one time axis, with median and quartiles. Wraps QCustomPlot, whose
-// header is included by the .cpp only.
+// Distributions of several arms as ridges over one time axis, with median and quartiles. Wraps QCustomPlot,
+// whose header is included by the .cpp only.
 #pragma once
 #include <QWidget>
 

@@ -18,8 +18,8 @@ QPixmap break_mark(bool error, const Theme& theme, int size) {
   p.setPen(QPen(color, 1.6));
   if (error) {
     p.setBrush(color);
-    p.drawPolygon(QPolygonF{QPointF(4.6, 1), QPointF(9.4, 1), QPointF(13, 4.6), QPointF(13, 9.4), QPointF(9.4, 13),
-                            QPointF(4.6, 13), QPointF(1, 9.4), QPointF(1, 4.6)});
+    p.drawPolygon(QPolygonF{QPointF(4.6, 1), QPointF(9.4, 1), QPointF(13, 4.6), QPointF(13, 9.4),
+                            QPointF(9.4, 13), QPointF(4.6, 13), QPointF(1, 9.4), QPointF(1, 4.6)});
     p.setPen(QPen(theme.color(Tone::Pane), 1.6, Qt::SolidLine, Qt::RoundCap));
     p.drawLine(QPointF(7, 4), QPointF(7, 7.6));
     p.drawPoint(QPointF(7, 10));

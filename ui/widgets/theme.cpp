@@ -15,11 +15,20 @@
 namespace breakline::ui {
 namespace {
 
-const char* const kToneNames[] = {
-    "ground", "pane", "raised", "line", "hover", "text", "quiet", "accent", "accent_text", "selection",
-    "segment", "segment_fill", "break_allowed", "break_allowed_fill", "break_error", "break_error_fill",
-    "allow", "error", "inherit", "eager", "compiled", "vulkan",
-    "code_keyword", "code_string", "code_number", "code_comment", "code_definition", "code_decorator"};
+const char* const kToneNames[] = {"ground",          "pane",
+                                  "raised",          "line",
+                                  "hover",           "text",
+                                  "quiet",           "accent",
+                                  "accent_text",     "selection",
+                                  "segment",         "segment_fill",
+                                  "break_allowed",   "break_allowed_fill",
+                                  "break_error",     "break_error_fill",
+                                  "allow",           "error",
+                                  "inherit",         "eager",
+                                  "compiled",        "vulkan",
+                                  "code_keyword",    "code_string",
+                                  "code_number",     "code_comment",
+                                  "code_definition", "code_decorator"};
 
 QFont first_font(const QStringList& wanted, double points) {
   const QStringList have = QFontDatabase::families();
@@ -109,8 +118,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
 Theme::Theme(QObject* parent) : QObject(parent), colors_(std::size(kToneNames)) {
   const double points = 9;
-  ui_font_ = first_font({QStringLiteral("Inter"), QStringLiteral("Noto Sans CJK SC"), QStringLiteral("Noto Sans"),
-                         QStringLiteral("DejaVu Sans")},
+  ui_font_ = first_font({QStringLiteral("Inter"), QStringLiteral("Noto Sans CJK SC"),
+                         QStringLiteral("Noto Sans"), QStringLiteral("DejaVu Sans")},
                         points);
   code_font_ = first_font({QStringLiteral("JetBrains Mono"), QStringLiteral("Noto Sans Mono"),
                            QStringLiteral("DejaVu Sans Mono"), QStringLiteral("Noto Sans Mono CJK SC")},
@@ -162,7 +171,8 @@ void Theme::apply() {
   // Longest names first, so that "@text" does not eat the start of a longer name.
   QVector<int> order;
   for (int i = 0; i < int(std::size(kToneNames)); ++i) order.push_back(i);
-  std::sort(order.begin(), order.end(), [](int a, int b) { return qstrlen(kToneNames[a]) > qstrlen(kToneNames[b]); });
+  std::sort(order.begin(), order.end(),
+            [](int a, int b) { return qstrlen(kToneNames[a]) > qstrlen(kToneNames[b]); });
   for (int i : order) style.replace(QLatin1Char('@') + QLatin1String(kToneNames[i]), colors_[i].name());
   style.replace(QLatin1String("%theme%"), name_);
   qApp->setStyleSheet(style);

@@ -12,10 +12,34 @@ namespace breakline::ui {
 
 /// The meanings that have a colour (resources/themes/*.json gives each one).
 enum class Tone {
-  Ground, Pane, Raised, Line, Hover, Text, Quiet, Accent, AccentText, Selection,
-  Segment, SegmentFill, BreakAllowed, BreakAllowedFill, BreakError, BreakErrorFill,
-  Allow, Error, Inherit, Eager, Compiled, Vulkan,
-  CodeKeyword, CodeString, CodeNumber, CodeComment, CodeDefinition, CodeDecorator
+  Ground,
+  Pane,
+  Raised,
+  Line,
+  Hover,
+  Text,
+  Quiet,
+  Accent,
+  AccentText,
+  Selection,
+  Segment,
+  SegmentFill,
+  BreakAllowed,
+  BreakAllowedFill,
+  BreakError,
+  BreakErrorFill,
+  Allow,
+  Error,
+  Inherit,
+  Eager,
+  Compiled,
+  Vulkan,
+  CodeKeyword,
+  CodeString,
+  CodeNumber,
+  CodeComment,
+  CodeDefinition,
+  CodeDecorator
 };
 
 class Theme : public QObject {

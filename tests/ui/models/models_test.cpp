@@ -21,7 +21,8 @@ namespace {
 
 QJsonObject json(const char* text) { return QJsonDocument::fromJson(text).object(); }
 
-const char* const kReport = R"({"schema": 1, "file": "/tmp/m.py", "targets": [{"id": "t", "name": "f", "graphs": 2,
+const char* const kReport =
+    R"({"schema": 1, "file": "/tmp/m.py", "targets": [{"id": "t", "name": "f", "graphs": 2,
   "segments": [{"id": "s0", "ops": [{"name": "add", "line": 3, "file": "m.py", "shape": [2, 3], "dtype": "f32", "kernel": null}]},
                {"id": "s1", "ops": []}],
   "edges": [{"from": "s0", "to": "s1", "break": "b1", "kind": "break"}],
@@ -87,7 +88,8 @@ void ModelsTest::overlay_keys() {
   const OverlayKey lines = parse_overlay_key(QStringLiteral("lines:m.py:4-9"));
   QCOMPARE(lines.first, 4);
   QCOMPARE(lines.last, 9);
-  for (const char* bad : {"", "fn:m.py", "lines:m.py:9-4", "lines:m.py:x-4", "lines:m.py:0-3", "what:m.py:f", "fn::f", "fn:m.py:"})
+  for (const char* bad : {"", "fn:m.py", "lines:m.py:9-4", "lines:m.py:x-4", "lines:m.py:0-3", "what:m.py:f",
+                          "fn::f", "fn:m.py:"})
     QVERIFY2(!parse_overlay_key(QLatin1String(bad)).valid(), bad);
 }
 
@@ -100,7 +102,8 @@ void ModelsTest::break_table_follows_the_report() {
   QCOMPARE(model.index(0, BreakTableModel::Line).data().toString(), QStringLiteral("4"));
   QCOMPARE(model.index(0, BreakTableModel::Policy).data().toString(), QStringLiteral("error"));
   QCOMPARE(model.index(0, BreakTableModel::Cost).data().toString(), QStringLiteral("–"));
-  auto timings = std::make_shared<Timings>(parse_timings(json(R"({"breaks": [{"id": "b1", "cost_us": 9.1}]})")));
+  auto timings =
+      std::make_shared<Timings>(parse_timings(json(R"({"breaks": [{"id": "b1", "cost_us": 9.1}]})")));
   model.set(report, {}, timings, false);
   QCOMPARE(model.index(0, BreakTableModel::Cost).data().toString(), QStringLiteral("9.10 µs"));
   model.set(report, QStringLiteral("other"), nullptr, false);
@@ -141,7 +144,8 @@ void ModelsTest::knowledge_in_two_languages() {
     {"score": 0.9, "record": {"id": "a", "root_cause": "cause", "root_cause_zh": "原因",
       "dead_ends": [{"action": "d", "why_fails": "w", "fail_rate": null}],
       "workarounds": [{"action": "one", "success_rate": null}, {"action": "two", "success_rate": 0.8}],
-      "workarounds_zh": ["一", "two"], "confidence": 0.84, "official_doc_url": "https://x"}}])").array();
+      "workarounds_zh": ["一", "two"], "confidence": 0.84, "official_doc_url": "https://x"}}])")
+                                 .array();
   const auto en = pick_record(records, {}, Language::English);
   QVERIFY(en);
   QCOMPARE(en->id, QStringLiteral("a"));
@@ -157,7 +161,9 @@ void ModelsTest::knowledge_in_two_languages() {
 }
 
 void ModelsTest::function_around_a_line() {
-  const QString source = QStringLiteral("import x\nclass A:\n  def f(\n      self,\n  ):\n    y = 1\n\n    def g():\n      return y\n    return g\n\nz = 2\n");
+  const QString source = QStringLiteral(
+      "import x\nclass A:\n  def f(\n      self,\n  ):\n    y = 1\n\n    def g():\n      return y\n    "
+      "return g\n\nz = 2\n");
   int first = 0, last = 0;
   QCOMPARE(function_at(source, 6, &first, &last), QStringLiteral("A.f"));
   QCOMPARE(first, 3);
@@ -169,19 +175,22 @@ void ModelsTest::function_around_a_line() {
 
 void ModelsTest::frames() {
   FrameReader reader;
-  const QByteArray bytes = frame({{QStringLiteral("a"), QStringLiteral("é")}}) + frame({{QStringLiteral("b"), 2}});
+  const QByteArray bytes =
+      frame({{QStringLiteral("a"), QStringLiteral("é")}}) + frame({{QStringLiteral("b"), 2}});
   QVector<QByteArray> got;
   for (const char byte : bytes) {  // however the pipe cuts it
     reader.feed(QByteArray(1, byte));
     while (const auto body = reader.next()) got << *body;
   }
   QCOMPARE(got.size(), 2);
-  QCOMPARE(QJsonDocument::fromJson(got[0]).object().value(QLatin1String("a")).toString(), QStringLiteral("é"));
+  QCOMPARE(QJsonDocument::fromJson(got[0]).object().value(QLatin1String("a")).toString(),
+           QStringLiteral("é"));
   QVERIFY(!reader.broken());
 }
 
 void ModelsTest::broken_frames() {
-  for (const QByteArray& bad : {QByteArray("Content-Length: x\r\n\r\n{}"), QByteArray(5000, 'x'), QByteArray("Other: 1\r\n\r\n{}")}) {
+  for (const QByteArray& bad :
+       {QByteArray("Content-Length: x\r\n\r\n{}"), QByteArray(5000, 'x'), QByteArray("Other: 1\r\n\r\n{}")}) {
     FrameReader reader;
     reader.feed(bad);
     QVERIFY(!reader.next());
@@ -193,10 +202,12 @@ void ModelsTest::layout_has_no_overlaps() {
   // A break with three continuations that join again, and a long edge past them.
   const QVector<QSizeF> nodes(6, QSizeF(280, 90));
   const QSizeF label(200, 40);
-  const QVector<LayoutEdge> edges{{0, 1, label}, {0, 2, label}, {0, 3, label}, {1, 4, {}}, {2, 4, {}}, {3, 4, {}}, {4, 5, label}, {0, 5, {}}};
+  const QVector<LayoutEdge> edges{{0, 1, label}, {0, 2, label}, {0, 3, label}, {1, 4, {}},
+                                  {2, 4, {}},    {3, 4, {}},    {4, 5, label}, {0, 5, {}}};
   const LayoutResult r = layout_graph(nodes, edges);
   for (int i = 0; i < nodes.size(); ++i)
-    for (int j = i + 1; j < nodes.size(); ++j) QVERIFY2(!r.nodes[i].intersects(r.nodes[j]), qPrintable(QStringLiteral("%1 %2").arg(i).arg(j)));
+    for (int j = i + 1; j < nodes.size(); ++j)
+      QVERIFY2(!r.nodes[i].intersects(r.nodes[j]), qPrintable(QStringLiteral("%1 %2").arg(i).arg(j)));
   for (int e = 0; e < edges.size(); ++e) {
     QVERIFY(!r.back[e]);
     QVERIFY(r.nodes[edges[e].from].bottom() < r.nodes[edges[e].to].top());
@@ -234,9 +245,11 @@ void ModelsTest::layout_is_linear() {
 }
 
 void ModelsTest::command_line() {
-  const Options o = parse_options({QStringLiteral("studio"), QStringLiteral("--theme"), QStringLiteral("dark"), QStringLiteral("--size"), QStringLiteral("1920x1080"),
-                                   QStringLiteral("--toggle"), QStringLiteral("fn:m.py:f=error"), QStringLiteral("--select-break"), QStringLiteral("2"),
-                                   QStringLiteral("m.py"), QStringLiteral("--"), QStringLiteral("--their"), QStringLiteral("x")});
+  const Options o = parse_options(
+      {QStringLiteral("studio"), QStringLiteral("--theme"), QStringLiteral("dark"), QStringLiteral("--size"),
+       QStringLiteral("1920x1080"), QStringLiteral("--toggle"), QStringLiteral("fn:m.py:f=error"),
+       QStringLiteral("--select-break"), QStringLiteral("2"), QStringLiteral("m.py"), QStringLiteral("--"),
+       QStringLiteral("--their"), QStringLiteral("x")});
   QVERIFY2(o.problem.isEmpty(), qPrintable(o.problem));
   QCOMPARE(o.size, QSize(1920, 1080));
   QCOMPARE(o.toggles.first().first, QStringLiteral("fn:m.py:f"));

@@ -269,6 +269,8 @@ def main():
     if SCENARIO == "garbage":
         sys.stdout.write("hello, I am no engine\n" * 400)
         sys.stdout.flush()
+        sys.stdin.buffer.read()
+        return 0
     stream = sys.stdin.buffer
     jobs = []
     while True:

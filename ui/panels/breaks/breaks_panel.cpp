@@ -65,9 +65,10 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
   stack_->addWidget(empty_);
   stack_->addWidget(table_);
   column->addWidget(stack_);
-  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
-    if (!following_ && now.isValid()) select_break(now.data(BreakTableModel::IdRole).toString());
-  });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& now) {
+            if (!following_ && now.isValid()) select_break(now.data(BreakTableModel::IdRole).toString());
+          });
   connect(table_, &QTableView::clicked, this,
           [this](const QModelIndex& now) { select_break(now.data(BreakTableModel::IdRole).toString()); });
   connect(table_, &QTableView::activated, this, [this] { emit wants_panel(QStringLiteral("details")); });
@@ -98,7 +99,8 @@ void BreaksPanel::follow() {
   following_ = true;
   const int row = now.kind == SelectionKind::Break ? model_->row_of(now.id) : -1;
   if (row >= 0)
-    table_->setCurrentIndex(model_->index(row, table_->currentIndex().isValid() ? table_->currentIndex().column() : 0));
+    table_->setCurrentIndex(
+        model_->index(row, table_->currentIndex().isValid() ? table_->currentIndex().column() : 0));
   else
     table_->selectionModel()->clear();
   following_ = false;
@@ -110,18 +112,22 @@ void BreaksPanel::open_menu(const QPoint& at) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   const QString file = key_file(b->file);
-  const QString line_key = QStringLiteral("lines:%1:%2-%3").arg(file).arg(b->line).arg(std::max(b->line, b->end_line));
+  const QString line_key =
+      QStringLiteral("lines:%1:%2-%3").arg(file).arg(b->line).arg(std::max(b->line, b->end_line));
   QString function_key;
-  if (!b->chain.isEmpty() && !b->chain.last().function.isEmpty() && !b->chain.last().function.startsWith(QLatin1Char('<')))
+  if (!b->chain.isEmpty() && !b->chain.last().function.isEmpty() &&
+      !b->chain.last().function.startsWith(QLatin1Char('<')))
     function_key = QStringLiteral("fn:%1:%2").arg(file, b->chain.last().function);
-  for (const auto& [title, key] : {std::pair(tr("This line"), line_key), std::pair(tr("This function"), function_key)}) {
+  for (const auto& [title, key] :
+       {std::pair(tr("This line"), line_key), std::pair(tr("This function"), function_key)}) {
     if (key.isEmpty()) continue;
     menu->addSection(title);
     for (const char* value : {"inherit", "allow", "error"}) {
       QAction* action = menu->addAction(QLatin1String(value));
       action->setCheckable(true);
       action->setChecked(session()->overlay_value(key) == QLatin1String(value));
-      connect(action, &QAction::triggered, this, [this, key = key, value] { session()->set_overlay(key, QLatin1String(value)); });
+      connect(action, &QAction::triggered, this,
+              [this, key = key, value] { session()->set_overlay(key, QLatin1String(value)); });
     }
   }
   menu->popup(table_->viewport()->mapToGlobal(at));

@@ -21,7 +21,9 @@
 namespace breakline::ui {
 namespace {
 
-QString html(const QString& text) { return text.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")); }
+QString html(const QString& text) {
+  return text.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>"));
+}
 
 QString percent(double rate) { return QStringLiteral("%1 %").arg(rate * 100, 0, 'f', 0); }
 
@@ -96,7 +98,8 @@ bool DetailsPanel::eventFilter(QObject* object, QEvent* event) {
 }
 
 QString DetailsPanel::heading(const QString& text) const {
-  return QStringLiteral("<p style='margin-top:10px;margin-bottom:2px'><b>%1</b></p>").arg(text.toHtmlEscaped());
+  return QStringLiteral("<p style='margin-top:10px;margin-bottom:2px'><b>%1</b></p>")
+      .arg(text.toHtmlEscaped());
 }
 
 QString DetailsPanel::quiet(const QString& text) const {
@@ -124,17 +127,21 @@ void DetailsPanel::refresh() {
       case SelectionKind::Region:
         if (const Region* g = r->find_region(now.id)) page = region_page(*g);
         break;
-      case SelectionKind::Line: page = line_page(now); break;
-      case SelectionKind::None: break;
+      case SelectionKind::Line:
+        page = line_page(now);
+        break;
+      case SelectionKind::None:
+        break;
     }
   stack_->setCurrentIndex(page.isEmpty() ? 0 : 1);
   if (page.isEmpty()) return;
   const QString id = now.id + QString::number(int(now.kind));
   const int scroll = id == shown_for_ ? browser_->verticalScrollBar()->value() : 0;
   shown_for_ = id;
-  browser_->setHtml(QStringLiteral("<style>a { color: %1; text-decoration: none; } li { margin-bottom: 4px; } "
-                                   "p { margin-top: 2px; margin-bottom: 2px; }</style>%2")
-                        .arg(theme()->css(Tone::Accent), page));
+  browser_->setHtml(
+      QStringLiteral("<style>a { color: %1; text-decoration: none; } li { margin-bottom: 4px; } "
+                     "p { margin-top: 2px; margin-bottom: 2px; }</style>%2")
+          .arg(theme()->css(Tone::Accent), page));
   browser_->verticalScrollBar()->setValue(scroll);
 }
 
@@ -142,12 +149,15 @@ QString DetailsPanel::break_page(const Break& b) const {
   const QString color = theme()->css(b.is_error() ? Tone::BreakError : Tone::BreakAllowed);
   QString page = QStringLiteral("<p style='font-size:large;color:%1'><b>%2 %3</b></p>")
                      .arg(color, b.is_error() ? QStringLiteral("⬣") : QStringLiteral("◆"), html(b.reason));
-  const QString place = tr("%1, line %2").arg(QFileInfo(b.file).fileName()).arg(b.line) +
-                        (b.column >= 0 ? tr(", columns %1–%2").arg(b.column + 1).arg(b.end_column) : QString());
-  page += QStringLiteral("<p>%1<br>%2</p>")
-              .arg(place_link(b.file, b.line, place),
-                   quiet(tr("%1, decided by %2").arg(b.is_error() ? tr("error") : tr("allowed"), b.policy_source) +
-                          QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
+  const QString place =
+      tr("%1, line %2").arg(QFileInfo(b.file).fileName()).arg(b.line) +
+      (b.column >= 0 ? tr(", columns %1–%2").arg(b.column + 1).arg(b.end_column) : QString());
+  page +=
+      QStringLiteral("<p>%1<br>%2</p>")
+          .arg(
+              place_link(b.file, b.line, place),
+              quiet(tr("%1, decided by %2").arg(b.is_error() ? tr("error") : tr("allowed"), b.policy_source) +
+                    QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
   if (!b.explanation.isEmpty()) page += QStringLiteral("<p>%1</p>").arg(html(b.explanation));
   if (!b.hints.isEmpty()) {
     page += heading(tr("Hints")) + QStringLiteral("<ul style='margin-left:-24px'>");
@@ -159,11 +169,15 @@ QString DetailsPanel::break_page(const Break& b) const {
     int depth = 0, library = 0;
     // Frames of installed packages are counted, not listed: the user's own frames are what can be changed.
     const auto flush = [&] {
-      if (library) page += QStringLiteral("<p style='margin-left:%1px'>%2</p>").arg(depth * 10).arg(quiet(counted(library, tr("… %1 library frame"), tr("… %1 library frames"))));
+      if (library)
+        page += QStringLiteral("<p style='margin-left:%1px'>%2</p>")
+                    .arg(depth * 10)
+                    .arg(quiet(counted(library, tr("… %1 library frame"), tr("… %1 library frames"))));
       library = 0;
     };
     for (const CallPlace& c : b.chain) {
-      if (c.file.contains(QLatin1String("site-packages")) || c.file.contains(QLatin1String("dist-packages"))) {
+      if (c.file.contains(QLatin1String("site-packages")) ||
+          c.file.contains(QLatin1String("dist-packages"))) {
         ++library;
         continue;
       }
@@ -183,11 +197,17 @@ QString DetailsPanel::break_page(const Break& b) const {
 QString DetailsPanel::record_page(const Break& b) const {
   const auto found = records_.constFind(b.id);
   if (found == records_.constEnd())
-    return session()->state() == EngineState::Died ? QString() : QStringLiteral("<p>%1</p>").arg(quiet(tr("Looking up what is known about it…")));
+    return session()->state() == EngineState::Died
+               ? QString()
+               : QStringLiteral("<p>%1</p>").arg(quiet(tr("Looking up what is known about it…")));
   const std::optional<KnowledgeRecord> k = pick_record(*found, b.knowledge, language_);
-  if (!k) return heading(tr("Known about it")) + QStringLiteral("<p>%1</p>").arg(quiet(tr("No record matches this break.")));
+  if (!k)
+    return heading(tr("Known about it")) +
+           QStringLiteral("<p>%1</p>").arg(quiet(tr("No record matches this break.")));
   const bool zh = language_ == Language::Chinese;
-  const auto say = [zh](const char* english, const char* chinese) { return zh ? QString::fromUtf8(chinese) : QString::fromUtf8(english); };
+  const auto say = [zh](const char* english, const char* chinese) {
+    return zh ? QString::fromUtf8(chinese) : QString::fromUtf8(english);
+  };
   const auto local = [&](const LocalText& t) {
     return html(t.text) + (t.translated ? QString() : QLatin1Char(' ') + quiet(QStringLiteral("（未翻译）")));
   };
@@ -210,17 +230,19 @@ QString DetailsPanel::record_page(const Break& b) const {
     page += heading(say("Dead ends", "走不通的办法")) + QStringLiteral("<ul style='margin-left:-24px'>");
     for (const auto& d : k->dead_ends)
       page += QStringLiteral("<li><span style='color:%1'>✕</span> %2<br>%3 %4<br>%5</li>")
-                  .arg(theme()->css(Tone::BreakError), local(d.action), say("Why it fails:", "失败原因："), local(d.why),
-                       rate(d.rate, "failed in %1", "失败率 %1"));
+                  .arg(theme()->css(Tone::BreakError), local(d.action), say("Why it fails:", "失败原因："),
+                       local(d.why), rate(d.rate, "failed in %1", "失败率 %1"));
     page += QStringLiteral("</ul>");
   }
   if (!k->links.isEmpty()) {
     page += heading(say("Links", "链接"));
-    for (const QString& l : k->links) page += QStringLiteral("<p><a href=\"%1\">%1</a></p>").arg(l.toHtmlEscaped());
+    for (const QString& l : k->links)
+      page += QStringLiteral("<p><a href=\"%1\">%1</a></p>").arg(l.toHtmlEscaped());
   }
   QStringList trust;
   if (!k->tier.isEmpty()) trust << say("tier: %1", "级别：%1").arg(k->tier);
-  trust << (k->confidence ? say("confidence %1", "置信度 %1").arg(percent(*k->confidence)) : say("confidence not measured", "置信度未测量"));
+  trust << (k->confidence ? say("confidence %1", "置信度 %1").arg(percent(*k->confidence))
+                          : say("confidence not measured", "置信度未测量"));
   trust << say("evidence: %1", "证据：%1").arg(k->evidence);
   if (!k->last_confirmed.isEmpty()) trust << say("last confirmed %1", "最近确认于 %1").arg(k->last_confirmed);
   page += heading(say("How far to trust this", "可信程度")) +
@@ -230,50 +252,72 @@ QString DetailsPanel::record_page(const Break& b) const {
 
 QString DetailsPanel::segment_page(const Segment& s) const {
   QString page = QStringLiteral("<p style='font-size:large;color:%1'><b>%2</b></p>")
-                     .arg(theme()->css(Tone::Segment), s.ops.isEmpty() ? tr("Segment without ops") : tr("Segment (a graph)"));
-  page += QStringLiteral("<p>%1<br>%2</p>")
-              .arg(place_link(s.file, s.line, tr("%1, lines %2–%3").arg(s.function).arg(s.line).arg(s.end_line)),
-                   quiet(counted(int(s.ops.size()), tr("%1 op"), tr("%1 ops")) + QStringLiteral(" · ") +
-                         counted(s.kernel_count, tr("%1 kernel"), tr("%1 kernels")) + QStringLiteral(" · ") + counted(s.guards, tr("%1 guard"), tr("%1 guards")) +
-                         QStringLiteral(" · ") + counted(s.runs, tr("%1 run"), tr("%1 runs"))));
-  page += heading(tr("Plan")) + QStringLiteral("<p>%1%2</p>").arg(html(s.plan), s.plan_reason.isEmpty() ? QString() : QStringLiteral(": ") + html(s.plan_reason));
+                     .arg(theme()->css(Tone::Segment),
+                          s.ops.isEmpty() ? tr("Segment without ops") : tr("Segment (a graph)"));
+  page +=
+      QStringLiteral("<p>%1<br>%2</p>")
+          .arg(place_link(s.file, s.line, tr("%1, lines %2–%3").arg(s.function).arg(s.line).arg(s.end_line)),
+               quiet(counted(int(s.ops.size()), tr("%1 op"), tr("%1 ops")) + QStringLiteral(" · ") +
+                     counted(s.kernel_count, tr("%1 kernel"), tr("%1 kernels")) + QStringLiteral(" · ") +
+                     counted(s.guards, tr("%1 guard"), tr("%1 guards")) + QStringLiteral(" · ") +
+                     counted(s.runs, tr("%1 run"), tr("%1 runs"))));
+  page += heading(tr("Plan")) + QStringLiteral("<p>%1%2</p>")
+                                    .arg(html(s.plan), s.plan_reason.isEmpty()
+                                                           ? QString()
+                                                           : QStringLiteral(": ") + html(s.plan_reason));
   if (s.plan_reason.contains(QLatin1String("grad")) && !session()->request().no_grad)
-    page += QStringLiteral("<p>%1</p>").arg(link(QStringLiteral("command"), QStringLiteral("no_grad"), tr("Measure under no_grad")));
+    page += QStringLiteral("<p>%1</p>")
+                .arg(link(QStringLiteral("command"), QStringLiteral("no_grad"), tr("Measure under no_grad")));
   if (s.trace_us > 0 || s.compile_us > 0)
-    page += QStringLiteral("<p>%1</p>").arg(quiet(tr("traced in %1, compiled in %2").arg(format_us(s.trace_us), format_us(s.compile_us))));
+    page += QStringLiteral("<p>%1</p>")
+                .arg(quiet(
+                    tr("traced in %1, compiled in %2").arg(format_us(s.trace_us), format_us(s.compile_us))));
   if (!s.exit.isEmpty()) page += QStringLiteral("<p>%1</p>").arg(quiet(tr("ends with: %1").arg(s.exit)));
   if (!s.kernels.isEmpty()) {
     page += heading(tr("Kernels"));
     for (const SegmentKernel& k : s.kernels)
-      page += QStringLiteral("<p>%1 %2</p>").arg(html(k.name), quiet(QStringLiteral("%1 · %2").arg(k.device, counted(int(k.ops.size()), tr("%1 op"), tr("%1 ops")))));
+      page += QStringLiteral("<p>%1 %2</p>")
+                  .arg(html(k.name), quiet(QStringLiteral("%1 · %2").arg(
+                                         k.device, counted(int(k.ops.size()), tr("%1 op"), tr("%1 ops")))));
   }
   page += heading(tr("Ops")) + QStringLiteral("<table cellspacing='0' cellpadding='1'>");
   for (const SegmentOp& op : s.ops)
     page += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2&nbsp;&nbsp;</td><td align='right'>%3</td></tr>")
-                .arg(html(op.name), quiet(op.dtype + op.shape), op.line ? place_link(op.file, op.line, QString::number(op.line)) : QString());
+                .arg(html(op.name), quiet(op.dtype + op.shape),
+                     op.line ? place_link(op.file, op.line, QString::number(op.line)) : QString());
   return page + QStringLiteral("</table>");
 }
 
 QString DetailsPanel::region_page(const Region& g) const {
-  QString page = QStringLiteral("<p style='font-size:large'><b>%1</b></p>").arg(html(g.qualname.isEmpty() ? g.key : g.qualname));
+  QString page = QStringLiteral("<p style='font-size:large'><b>%1</b></p>")
+                     .arg(html(g.qualname.isEmpty() ? g.key : g.qualname));
   page += QStringLiteral("<p>%1<br>%2</p>")
-              .arg(place_link(g.file, g.line, tr("%1, lines %2–%3").arg(QFileInfo(g.file).fileName()).arg(g.line).arg(g.end_line)), quiet(g.kind));
+              .arg(place_link(
+                       g.file, g.line,
+                       tr("%1, lines %2–%3").arg(QFileInfo(g.file).fileName()).arg(g.line).arg(g.end_line)),
+                   quiet(g.kind));
   page += QStringLiteral("<p>%1: <b>%2</b><br>%3</p>")
               .arg(tr("In force"), html(g.effective), quiet(tr("decided by %1").arg(g.source)));
-  page += QStringLiteral("<p>%1: %2<br>%3: %4</p>").arg(tr("In the code"), html(g.declared), tr("Your overlay"), html(session()->overlay_value(Session::overlay_key(g))));
+  page += QStringLiteral("<p>%1: %2<br>%3: %4</p>")
+              .arg(tr("In the code"), html(g.declared), tr("Your overlay"),
+                   html(session()->overlay_value(Session::overlay_key(g))));
   const ReportPtr r = report();
   for (const OverlayState& s : r->overlays)
-    if (s.key == Session::overlay_key(g) && !s.note.isEmpty()) page += QStringLiteral("<p>%1</p>").arg(quiet(s.note));
+    if (s.key == Session::overlay_key(g) && !s.note.isEmpty())
+      page += QStringLiteral("<p>%1</p>").arg(quiet(s.note));
   QString inside;
   for (const Break* b : r->breaks_of({}))
     if (r->resolve(b->file) == r->resolve(g.file) && b->line >= g.line && b->line <= g.end_line)
-      inside += QStringLiteral("<p>%1</p>").arg(link(QStringLiteral("break"), b->id, tr("line %1: %2").arg(b->line).arg(reason_label(b->reason_id, b->reason))));
+      inside += QStringLiteral("<p>%1</p>")
+                    .arg(link(QStringLiteral("break"), b->id,
+                              tr("line %1: %2").arg(b->line).arg(reason_label(b->reason_id, b->reason))));
   return inside.isEmpty() ? page : page + heading(tr("Breaks inside")) + inside;
 }
 
 QString DetailsPanel::line_page(const Selected& where) const {
   const ReportPtr r = report();
-  QString page = QStringLiteral("<p style='font-size:large'><b>%1</b></p>").arg(tr("Line %1").arg(where.line));
+  QString page =
+      QStringLiteral("<p style='font-size:large'><b>%1</b></p>").arg(tr("Line %1").arg(where.line));
   QString inside;
   for (const Target& t : r->targets) {
     int n = 0;
@@ -282,18 +326,25 @@ QString DetailsPanel::line_page(const Selected& where) const {
       for (const SegmentOp& op : s.ops)
         if (op.line == where.line && r->resolve(op.file) == where.file) names << op.name;
       if (!names.isEmpty())
-        inside += QStringLiteral("<p>%1 %2</p>").arg(link(QStringLiteral("segment"), s.id, tr("%1, segment %2").arg(t.name).arg(n)), quiet(names.join(QStringLiteral(", "))));
+        inside += QStringLiteral("<p>%1 %2</p>")
+                      .arg(link(QStringLiteral("segment"), s.id, tr("%1, segment %2").arg(t.name).arg(n)),
+                           quiet(names.join(QStringLiteral(", "))));
       ++n;
     }
   }
-  page += inside.isEmpty() ? QStringLiteral("<p>%1</p>").arg(quiet(tr("No compiled op comes from this line."))) : inside;
+  page += inside.isEmpty()
+              ? QStringLiteral("<p>%1</p>").arg(quiet(tr("No compiled op comes from this line.")))
+              : inside;
   if (const Region* g = r->region_at(where.file, where.line))
-    page += QStringLiteral("<p>%1 %2</p>").arg(link(QStringLiteral("region"), g->key, g->qualname.isEmpty() ? g->key : g->qualname), quiet(tr("policy in force: %1").arg(g->effective)));
+    page += QStringLiteral("<p>%1 %2</p>")
+                .arg(link(QStringLiteral("region"), g->key, g->qualname.isEmpty() ? g->key : g->qualname),
+                     quiet(tr("policy in force: %1").arg(g->effective)));
   return page;
 }
 
 void DetailsPanel::follow_link(const QUrl& url) {
-  const QString id = QUrl::fromPercentEncoding(QUrlQuery(url).queryItemValue(QStringLiteral("id"), QUrl::FullyDecoded).toUtf8());
+  const QString id = QUrl::fromPercentEncoding(
+      QUrlQuery(url).queryItemValue(QStringLiteral("id"), QUrl::FullyDecoded).toUtf8());
   if (url.scheme() == QLatin1String("place")) {
     const int line = id.section(QLatin1Char('\n'), 1).toInt();
     const ReportPtr r = report();

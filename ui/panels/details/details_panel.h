@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything about the selected break, segment or region: reason, chain, hints and the matching knowledge record.
+// Everything about the selected break, segment or region: reason, chain, hints and the matching knowledge
+// record.
 #pragma once
 #include <QHash>
 #include <QJsonArray>

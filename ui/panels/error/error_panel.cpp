@@ -13,7 +13,9 @@ ErrorPanel::ErrorPanel(const PanelContext& context, QWidget* parent) : Panel(con
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  stack_->addWidget(new EmptyState(tr("No errors"), tr("Set a region to “error” and the exception that your program would get is shown here.")));
+  stack_->addWidget(new EmptyState(
+      tr("No errors"),
+      tr("Set a region to “error” and the exception that your program would get is shown here.")));
   view_ = new QPlainTextEdit(this);
   view_->setObjectName(QStringLiteral("error_text"));
   view_->setReadOnly(true);
@@ -31,12 +33,18 @@ ErrorPanel::ErrorPanel(const PanelContext& context, QWidget* parent) : Panel(con
 void ErrorPanel::refresh() {
   QStringList parts;
   const Problem& problem = session()->problem();
-  if (!problem.empty()) parts << problem.sentence + (problem.detail.isEmpty() ? QString() : QStringLiteral("\n\n") + problem.detail.trimmed());
+  if (!problem.empty())
+    parts << problem.sentence +
+                 (problem.detail.isEmpty() ? QString() : QStringLiteral("\n\n") + problem.detail.trimmed());
   if (const ReportPtr r = report())
     for (const Target& t : r->targets) {
-      if (!t.error || (!session()->current_target().isEmpty() && t.id != session()->current_target())) continue;
-      const QString said = t.error->traceback.isEmpty() ? t.error->type + QStringLiteral(": ") + t.error->message : t.error->traceback;
-      parts << (r->targets.size() > 1 ? tr("target %1:").arg(t.name) + QStringLiteral("\n") : QString()) + said.trimmed();
+      if (!t.error || (!session()->current_target().isEmpty() && t.id != session()->current_target()))
+        continue;
+      const QString said = t.error->traceback.isEmpty()
+                               ? t.error->type + QStringLiteral(": ") + t.error->message
+                               : t.error->traceback;
+      parts << (r->targets.size() > 1 ? tr("target %1:").arg(t.name) + QStringLiteral("\n") : QString()) +
+                   said.trimmed();
     }
   const QString text = parts.join(QStringLiteral("\n\n"));
   if (text != view_->toPlainText()) view_->setPlainText(text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The errors exactly as the user's program would raise them, and the problems of the session with their details.
+// The errors exactly as the user's program would raise them, and the problems of the session with their
+// details.
 #pragma once
 #include "ui/panels/panel.h"
 

@@ -48,7 +48,9 @@ QString plan_words(const Segment& s) {
 
 QString type_words(const SegmentOp& op) { return op.dtype + op.shape; }
 
-QString break_first(const Break& b) { return tr("line %1 · %2").arg(b.line).arg(reason_label(b.reason_id, b.reason)); }
+QString break_first(const Break& b) {
+  return tr("line %1 · %2").arg(b.line).arg(reason_label(b.reason_id, b.reason));
+}
 
 QString break_second(const Break& b, const QString& cost) {
   QStringList parts;
@@ -60,7 +62,9 @@ QString break_second(const Break& b, const QString& cost) {
 }
 
 Tone plan_tone(const QString& plan) {
-  return plan == QLatin1String("vulkan") ? Tone::Vulkan : plan == QLatin1String("cpu") ? Tone::Compiled : Tone::Quiet;
+  return plan == QLatin1String("vulkan") ? Tone::Vulkan
+         : plan == QLatin1String("cpu")  ? Tone::Compiled
+                                         : Tone::Quiet;
 }
 
 void pill(QPainter* p, const QRectF& box, const QString& text, const QColor& color) {
@@ -79,7 +83,8 @@ QSizeF SegmentItem::size_of(const Segment& s, const QString& title, bool expande
   width = std::max(width, small.horizontalAdvance(facts(s)) + 3 * kPad);
   const int shown = shown_ops(s, expanded);
   for (int i = 0; i < shown; ++i)
-    width = std::max(width, code.horizontalAdvance(s.ops[i].name) + small.horizontalAdvance(type_words(s.ops[i])) + 96);
+    width = std::max(
+        width, code.horizontalAdvance(s.ops[i].name) + small.horizontalAdvance(type_words(s.ops[i])) + 96);
   qreal height = kHeader + shown * kRow + 10;
   if (shown < s.ops.size()) height += kRow;
   if (!plan_words(s).isEmpty()) height += kRow;
@@ -87,7 +92,11 @@ QSizeF SegmentItem::size_of(const Segment& s, const QString& title, bool expande
 }
 
 SegmentItem::SegmentItem(const Segment& s, const QString& title, bool expanded, const Theme& theme)
-    : segment_(s), title_(title), expanded_(expanded), size_(size_of(s, title, expanded, theme)), theme_(theme) {
+    : segment_(s),
+      title_(title),
+      expanded_(expanded),
+      size_(size_of(s, title, expanded, theme)),
+      theme_(theme) {
   setData(kItemKind, int(GraphItemKind::Segment));
   setData(kItemId, s.id);
   QString tip = title + QStringLiteral("\n") + facts(s);
@@ -109,7 +118,8 @@ void SegmentItem::set_marked(bool selected, int line, const QString& search) {
 
 void SegmentItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) {
   const QRectF box(QPointF(0, 0), size_);
-  const QColor line = theme_.color(Tone::Segment), quiet = theme_.color(Tone::Quiet), text = theme_.color(Tone::Text);
+  const QColor line = theme_.color(Tone::Segment), quiet = theme_.color(Tone::Quiet),
+               text = theme_.color(Tone::Text);
   p->setRenderHint(QPainter::Antialiasing);
   if (selected_) {
     p->setPen(QPen(theme_.color(Tone::Accent), 3));
@@ -140,7 +150,8 @@ void SegmentItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) 
   const QFontMetricsF small(theme_.small_font());
   const qreal pill_width = small.horizontalAdvance(segment_.plan) + 16;
   if (!segment_.plan.isEmpty())
-    pill(p, QRectF(box.width() - kPad - pill_width, 7, pill_width, 17), segment_.plan, theme_.color(plan_tone(segment_.plan)));
+    pill(p, QRectF(box.width() - kPad - pill_width, 7, pill_width, 17), segment_.plan,
+         theme_.color(plan_tone(segment_.plan)));
   const QFont strong = bold(theme_.ui_font());
   p->setFont(strong);
   p->setPen(text);
@@ -174,17 +185,20 @@ void SegmentItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) 
       p->drawEllipse(QPointF(8.5, y + kRow / 2), 2, 2);
     }
     const QString type = type_words(op);
-    const qreal type_width = small.horizontalAdvance(type), line_width = small.horizontalAdvance(QStringLiteral("00000"));
+    const qreal type_width = small.horizontalAdvance(type),
+                line_width = small.horizontalAdvance(QStringLiteral("00000"));
     p->setFont(code);
     p->setPen(text);
     const qreal name_room = box.width() - 18 - type_width - line_width - kPad - 12;
-    p->drawText(QRectF(18, y, name_room, kRow), Qt::AlignVCenter, code_metrics.elidedText(op.name, Qt::ElideMiddle, name_room));
+    p->drawText(QRectF(18, y, name_room, kRow), Qt::AlignVCenter,
+                code_metrics.elidedText(op.name, Qt::ElideMiddle, name_room));
     p->setFont(theme_.small_font());
     p->setPen(quiet);
-    p->drawText(QRectF(box.width() - kPad - line_width - type_width - 4, y, type_width + 2, kRow), Qt::AlignVCenter, type);
+    p->drawText(QRectF(box.width() - kPad - line_width - type_width - 4, y, type_width + 2, kRow),
+                Qt::AlignVCenter, type);
     if (op.line > 0)
-      p->drawText(QRectF(box.width() - kPad - line_width, y, line_width, kRow), Qt::AlignVCenter | Qt::AlignRight,
-                  QString::number(op.line));
+      p->drawText(QRectF(box.width() - kPad - line_width, y, line_width, kRow),
+                  Qt::AlignVCenter | Qt::AlignRight, QString::number(op.line));
   }
   p->setFont(theme_.small_font());
   p->setPen(quiet);
@@ -196,7 +210,8 @@ void SegmentItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) 
   if (!plan_words(segment_).isEmpty()) {
     p->setPen(theme_.color(Tone::BreakAllowed));
     const qreal width = box.width() - 18 - kPad;
-    p->drawText(QRectF(18, y, width, kRow), Qt::AlignVCenter, small.elidedText(plan_words(segment_), Qt::ElideRight, width));
+    p->drawText(QRectF(18, y, width, kRow), Qt::AlignVCenter,
+                small.elidedText(plan_words(segment_), Qt::ElideRight, width));
   }
 }
 
@@ -214,8 +229,14 @@ void ErrorEndItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*)
   p->setRenderHint(QPainter::Antialiasing);
   const QRectF b(QPointF(0, 0), size_);
   const qreal c = 10;
-  const QPolygonF octagon{QPointF(c, 0), QPointF(b.right() - c, 0), QPointF(b.right(), c), QPointF(b.right(), b.bottom() - c),
-                          QPointF(b.right() - c, b.bottom()), QPointF(c, b.bottom()), QPointF(0, b.bottom() - c), QPointF(0, c)};
+  const QPolygonF octagon{QPointF(c, 0),
+                          QPointF(b.right() - c, 0),
+                          QPointF(b.right(), c),
+                          QPointF(b.right(), b.bottom() - c),
+                          QPointF(b.right() - c, b.bottom()),
+                          QPointF(c, b.bottom()),
+                          QPointF(0, b.bottom() - c),
+                          QPointF(0, c)};
   p->setPen(QPen(theme_.color(Tone::BreakError), 2));
   p->setBrush(theme_.color(Tone::BreakErrorFill));
   p->drawPolygon(octagon);
@@ -228,7 +249,8 @@ void ErrorEndItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*)
 
 QSizeF EdgeItem::label_size(const Break& b, const QString& cost, const Theme& theme) {
   const QFontMetricsF ui(bold(theme.ui_font())), small(theme.small_font());
-  const qreal width = std::max(ui.horizontalAdvance(break_first(b)), small.horizontalAdvance(break_second(b, cost)));
+  const qreal width =
+      std::max(ui.horizontalAdvance(break_first(b)), small.horizontalAdvance(break_second(b, cost)));
   return {std::min(kLabelMost, width + 20), 40};
 }
 
@@ -244,11 +266,14 @@ EdgeItem::EdgeItem(const QPainterPath& path, const QRectF& label, QPointF tip, q
   if (preview_error && !b->is_error()) second_ += QStringLiteral(" · ") + tr("strict would reject");
   setData(kItemKind, int(GraphItemKind::Break));
   setData(kItemId, b->id);
-  setToolTip(first_ + QLatin1Char('\n') + second_ + (b->context.isEmpty() ? QString() : QLatin1Char('\n') + b->context));
+  setToolTip(first_ + QLatin1Char('\n') + second_ +
+             (b->context.isEmpty() ? QString() : QLatin1Char('\n') + b->context));
   setCursor(Qt::PointingHandCursor);
 }
 
-QRectF EdgeItem::boundingRect() const { return path_.boundingRect().adjusted(-12, -6, 12, 6) | label_.adjusted(-4, -4, 4, 4); }
+QRectF EdgeItem::boundingRect() const {
+  return path_.boundingRect().adjusted(-12, -6, 12, 6) | label_.adjusted(-4, -4, 4, 4);
+}
 
 QPainterPath EdgeItem::shape() const {
   QPainterPathStroker stroker;
@@ -266,7 +291,9 @@ void EdgeItem::set_marked(bool selected) {
 
 void EdgeItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) {
   p->setRenderHint(QPainter::Antialiasing);
-  const QColor color = theme_.color(!has_break_ ? Tone::Inherit : error_ ? Tone::BreakError : Tone::BreakAllowed);
+  const QColor color = theme_.color(!has_break_ ? Tone::Inherit
+                                    : error_    ? Tone::BreakError
+                                                : Tone::BreakAllowed);
   p->setBrush(Qt::NoBrush);
   if (!has_break_) {
     p->setPen(QPen(color, 1.4));
@@ -295,10 +322,12 @@ void EdgeItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) {
   p->setPen(QPen(color, 1.6));
   p->setBrush(theme_.color(error_ ? Tone::BreakErrorFill : Tone::BreakAllowedFill));
   if (error_)
-    p->drawPolygon(QPolygonF{at + QPointF(-3, -7), at + QPointF(3, -7), at + QPointF(7, -3), at + QPointF(7, 3),
-                             at + QPointF(3, 7), at + QPointF(-3, 7), at + QPointF(-7, 3), at + QPointF(-7, -3)});
+    p->drawPolygon(QPolygonF{at + QPointF(-3, -7), at + QPointF(3, -7), at + QPointF(7, -3),
+                             at + QPointF(7, 3), at + QPointF(3, 7), at + QPointF(-3, 7), at + QPointF(-7, 3),
+                             at + QPointF(-7, -3)});
   else
-    p->drawPolygon(QPolygonF{at + QPointF(0, -7), at + QPointF(7, 0), at + QPointF(0, 7), at + QPointF(-7, 0)});
+    p->drawPolygon(
+        QPolygonF{at + QPointF(0, -7), at + QPointF(7, 0), at + QPointF(0, 7), at + QPointF(-7, 0)});
 
   const QRectF words = label_.adjusted(4, 0, 0, 0);
   if (selected_) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painted things of the partition graph: segments with their ops, breaks as labelled edges, error ends, frames.
+// Painted things of the partition graph: segments with their ops, breaks as labelled edges, error ends,
+// frames.
 #pragma once
 #include <QGraphicsItem>
 #include <QPainterPath>
@@ -49,8 +50,8 @@ class ErrorEndItem : public QGraphicsItem {
 /// An edge; with a break it carries a label and a mark, without it is a plain step.
 class EdgeItem : public QGraphicsItem {
  public:
-  EdgeItem(const QPainterPath& path, const QRectF& label, QPointF tip, qreal angle, const Break* b, const QString& cost,
-           bool preview_error, const Theme& theme);
+  EdgeItem(const QPainterPath& path, const QRectF& label, QPointF tip, qreal angle, const Break* b,
+           const QString& cost, bool preview_error, const Theme& theme);
   static QSizeF label_size(const Break& b, const QString& cost, const Theme& theme);
   QRectF boundingRect() const override;
   QPainterPath shape() const override;

@@ -144,7 +144,8 @@ LayoutResult layout_graph(const QVector<QSizeF>& nodes, const QVector<LayoutEdge
   }
   qreal right = 0;
   for (int i = 0; i < n; ++i) {
-    r.nodes[i] = QRectF(cells[i].x - nodes[i].width() / 2, top[layer[i]], nodes[i].width(), nodes[i].height());
+    r.nodes[i] =
+        QRectF(cells[i].x - nodes[i].width() / 2, top[layer[i]], nodes[i].width(), nodes[i].height());
     r.bounds |= r.nodes[i];
   }
   for (int e = 0; e < edges.size(); ++e) {

@@ -16,8 +16,8 @@
 #include <QWheelEvent>
 #include <cmath>
 
-#include "ui/panels/graph/graph_items.h"
 #include "ui/models/words.h"
+#include "ui/panels/graph/graph_items.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -70,14 +70,25 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void GraphView::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
-    case Qt::Key_Down: emit step_wanted(1); break;
-    case Qt::Key_Up: emit step_wanted(-1); break;
+    case Qt::Key_Down:
+      emit step_wanted(1);
+      break;
+    case Qt::Key_Up:
+      emit step_wanted(-1);
+      break;
     case Qt::Key_Plus:
-    case Qt::Key_Equal: zoom(1.2); break;
-    case Qt::Key_Minus: zoom(1 / 1.2); break;
+    case Qt::Key_Equal:
+      zoom(1.2);
+      break;
+    case Qt::Key_Minus:
+      zoom(1 / 1.2);
+      break;
     case Qt::Key_Return:
-    case Qt::Key_Enter: emit expand_wanted(); break;
-    default: QGraphicsView::keyPressEvent(event);
+    case Qt::Key_Enter:
+      emit expand_wanted();
+      break;
+    default:
+      QGraphicsView::keyPressEvent(event);
   }
 }
 
@@ -85,7 +96,8 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(tr("No graphs yet"), tr("Once a script is compiled, its segments and breaks are drawn here."));
+  auto* empty = new EmptyState(tr("No graphs yet"),
+                               tr("Once a script is compiled, its segments and breaks are drawn here."));
   empty->set_action(tr("Open…"), [this] { emit wants_command(QStringLiteral("open")); });
   scene_ = new QGraphicsScene(this);
   view_ = new GraphView(scene_, this);
@@ -107,13 +119,18 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   connect(theme(), &Theme::changed, this, &GraphPanel::rebuild);
   connect(selection(), &Selection::changed, this, &GraphPanel::mark);
   connect(view_, &GraphView::clicked, this, [this](int kind, const QString& id) {
-    if (kind == int(GraphItemKind::Segment)) select_segment(id);
-    else if (kind == int(GraphItemKind::Break)) select_break(id);
-    else selection()->clear();
+    if (kind == int(GraphItemKind::Segment))
+      select_segment(id);
+    else if (kind == int(GraphItemKind::Break))
+      select_break(id);
+    else
+      selection()->clear();
   });
   connect(view_, &GraphView::double_clicked, this, [this](int kind, const QString& id) {
-    if (kind == int(GraphItemKind::Segment)) toggle_expanded(id);
-    else emit wants_panel(QStringLiteral("details"));
+    if (kind == int(GraphItemKind::Segment))
+      toggle_expanded(id);
+    else
+      emit wants_panel(QStringLiteral("details"));
   });
   connect(view_, &GraphView::step_wanted, this, &GraphPanel::step);
   connect(view_, &GraphView::expand_wanted, this, [this] {
@@ -133,7 +150,8 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   add(tr("Zoom in"), QStringLiteral("zoom_in"), "Ctrl++", [this] { view_->zoom(1.2); });
   add(tr("Zoom out"), QStringLiteral("zoom_out"), "Ctrl+-", [this] { view_->zoom(1 / 1.2); });
   connect(theme(), &Theme::changed, this, [this] {
-    for (QAction* a : std::as_const(commands_)) a->setIcon(theme()->icon(a->property("icon_name").toString()));
+    for (QAction* a : std::as_const(commands_))
+      a->setIcon(theme()->icon(a->property("icon_name").toString()));
   });
 }
 
@@ -240,7 +258,8 @@ namespace {
 /// A small quiet box where a path starts or ends without a segment.
 class WordItem : public QGraphicsItem {
  public:
-  WordItem(const QString& words, QSizeF size, const Theme& theme) : words_(words), size_(size), theme_(theme) {}
+  WordItem(const QString& words, QSizeF size, const Theme& theme)
+      : words_(words), size_(size), theme_(theme) {}
   QRectF boundingRect() const override { return QRectF(QPointF(-1, -1), size_ + QSizeF(2, 2)); }
   void paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) override {
     p->setPen(QPen(theme_.color(Tone::Inherit), 1, Qt::DashLine));
@@ -282,10 +301,11 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
       if (id.startsWith(QLatin1Char('!'))) {
         const Break* b = r->find_break(id.mid(1));
         if (b && b->is_error()) {
-          item = new ErrorEndItem(t->error && t->error->break_id == b->id ? t->error->type.section(QLatin1Char('.'), -1) +
-                                                                               tr(": compilation stops here")
-                                                                         : tr("error: compilation stops here"),
-                                  *theme());
+          item = new ErrorEndItem(
+              t->error && t->error->break_id == b->id
+                  ? t->error->type.section(QLatin1Char('.'), -1) + tr(": compilation stops here")
+                  : tr("error: compilation stops here"),
+              *theme());
           item->setData(kItemKind, int(GraphItemKind::Break));
           item->setData(kItemId, b->id);
         } else {
@@ -305,9 +325,10 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
     }
     for (int e = 0; e < part.edges.size(); ++e) {
       const Break* b = part.edge_breaks[e].isEmpty() ? nullptr : r->find_break(part.edge_breaks[e]);
-      auto* edge = new EdgeItem(part.placed.edges[e], part.placed.labels[e], part.placed.arrows[e],
-                                part.placed.arrow_angle[e], b, b ? cost_words(*b) : QString(),
-                                b && session()->strict_preview() && r->strict_rejects.contains(b->id), *theme());
+      auto* edge =
+          new EdgeItem(part.placed.edges[e], part.placed.labels[e], part.placed.arrows[e],
+                       part.placed.arrow_angle[e], b, b ? cost_words(*b) : QString(),
+                       b && session()->strict_preview() && r->strict_rejects.contains(b->id), *theme());
       edge->setPos(offset);
       scene_->addItem(edge);
       if (b) edges_.insert(b->id, edge);
@@ -315,14 +336,19 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
     const QString words = QStringLiteral("%1 · %2:%3 · %4 · %5")
                               .arg(t->kind, QFileInfo(t->file).fileName())
                               .arg(t->line)
-                              .arg(counted(t->graphs, tr("%1 graph"), tr("%1 graphs")), counted(int(t->breaks.size()), tr("%1 break"), tr("%1 breaks")));
+                              .arg(counted(t->graphs, tr("%1 graph"), tr("%1 graphs")),
+                                   counted(int(t->breaks.size()), tr("%1 break"), tr("%1 breaks")));
     const qreal title = QFontMetricsF(theme()->ui_font()).horizontalAdvance(t->name + words) + 60;
-    const QRectF box(left, top, std::max(part.placed.bounds.width() + 2 * FrameItem::kPadding, std::min<qreal>(title, 520)),
-                     part.placed.bounds.height() + FrameItem::kTitle + 8 + FrameItem::kPadding);
+    const QRectF box(
+        left, top,
+        std::max(part.placed.bounds.width() + 2 * FrameItem::kPadding, std::min<qreal>(title, 520)),
+        part.placed.bounds.height() + FrameItem::kTitle + 8 + FrameItem::kPadding);
     scene_->addItem(new FrameItem(box, t->name, words, *theme()));
     all |= box;
-    if (row) left = box.right() + kPartGap;
-    else top = box.bottom() + kPartGap / 2;
+    if (row)
+      left = box.right() + kPartGap;
+    else
+      top = box.bottom() + kPartGap / 2;
   }
   scene_->setSceneRect(all.adjusted(-24, -24, 24, 24));
   stack_->setCurrentIndex(all.isNull() ? 0 : 1);
@@ -343,7 +369,8 @@ void GraphPanel::fit_first() {
   if (whole >= 0.7) {
     view_->centerOn(all.center());
   } else {
-    const qreal x = all.width() * scale <= room.width() ? all.center().x() : all.left() + room.width() / scale / 2;
+    const qreal x =
+        all.width() * scale <= room.width() ? all.center().x() : all.left() + room.width() / scale / 2;
     view_->centerOn(x, all.top() + room.height() / scale / 2);
   }
 }
@@ -352,7 +379,8 @@ void GraphPanel::fit() {
   const QRectF all = scene_->itemsBoundingRect().adjusted(-12, -12, 12, 12);
   if (all.isEmpty()) return;
   const QSizeF room = view_->viewport()->size();
-  const double scale = std::clamp(std::min(room.width() / all.width(), room.height() / all.height()), kLeastZoom, 1.25);
+  const double scale =
+      std::clamp(std::min(room.width() / all.width(), room.height() / all.height()), kLeastZoom, 1.25);
   view_->setTransform(QTransform::fromScale(scale, scale));
   view_->centerOn(all.center());
 }
@@ -377,7 +405,8 @@ void GraphPanel::mark() {
     const Segment* s = r ? r->find_segment(it.key()) : nullptr;
     bool on = now.kind == SelectionKind::Segment && now.id == it.key();
     int line = 0;
-    if (s && (now.kind == SelectionKind::Line || now.kind == SelectionKind::Break) && r->resolve(s->file) == now.file)
+    if (s && (now.kind == SelectionKind::Line || now.kind == SelectionKind::Break) &&
+        r->resolve(s->file) == now.file)
       line = now.line;
     if (s && now.kind == SelectionKind::Region)
       for (const SegmentOp& op : s->ops)
@@ -392,7 +421,8 @@ void GraphPanel::mark() {
     it.value()->set_marked(on);
     if (on) wanted = it.value();
   }
-  if (search_count_) search_count_->setText(search.isEmpty() ? QString() : counted(hits, tr("%1 hit"), tr("%1 hits")));
+  if (search_count_)
+    search_count_->setText(search.isEmpty() ? QString() : counted(hits, tr("%1 hit"), tr("%1 hits")));
   if (wanted) {
     const QRectF seen = view_->mapToScene(view_->viewport()->rect()).boundingRect();
     const QRectF box = wanted->sceneBoundingRect();
@@ -403,7 +433,8 @@ void GraphPanel::mark() {
 void GraphPanel::step(int direction) {
   if (order_.isEmpty()) return;
   const Selected& now = selection()->current();
-  const int at = now.kind == SelectionKind::Segment ? int(order_.indexOf(now.id)) : (direction > 0 ? -1 : int(order_.size()));
+  const int at = now.kind == SelectionKind::Segment ? int(order_.indexOf(now.id))
+                                                    : (direction > 0 ? -1 : int(order_.size()));
   select_segment(order_[std::clamp(at + direction, 0, int(order_.size()) - 1)]);
 }
 

@@ -64,7 +64,7 @@ class GraphPanel : public Panel {
   /// One target's boxes and edges before and after layout.
   struct Part {
     QString target;
-    QVector<QString> nodes;        ///< segment ids; error ends are "!" + break id
+    QVector<QString> nodes;  ///< segment ids; error ends are "!" + break id
     QVector<QSizeF> sizes;
     QVector<LayoutEdge> edges;
     QVector<QString> edge_breaks;  ///< break id or empty

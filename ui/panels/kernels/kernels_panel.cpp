@@ -56,7 +56,8 @@ void KernelsPanel::refresh() {
   list_->clear();
   if (!s || s->kernels.isEmpty()) {
     if (s)
-      empty_->set_words(tr("This segment has no kernels of its own"), s->plan_reason.isEmpty() ? s->plan : s->plan + QStringLiteral(": ") + s->plan_reason);
+      empty_->set_words(tr("This segment has no kernels of its own"),
+                        s->plan_reason.isEmpty() ? s->plan : s->plan + QStringLiteral(": ") + s->plan_reason);
     else
       empty_->set_words(tr("No kernel selected"), tr("Select a compiled segment to see its kernels."));
     stack_->setCurrentIndex(0);
@@ -66,7 +67,8 @@ void KernelsPanel::refresh() {
     QStringList ops;
     for (int i : k.ops)
       if (i >= 0 && i < s->ops.size()) ops << s->ops[i].name;
-    auto* item = new QListWidgetItem(QStringLiteral("%1 · %2 · %3").arg(k.name, k.device, ops.join(QStringLiteral(", "))), list_);
+    auto* item = new QListWidgetItem(
+        QStringLiteral("%1 · %2 · %3").arg(k.name, k.device, ops.join(QStringLiteral(", "))), list_);
     item->setToolTip(item->text());
   }
   stack_->setCurrentIndex(1);

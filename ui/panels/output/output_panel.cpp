@@ -19,7 +19,8 @@ OutputPanel::OutputPanel(const PanelContext& context, QWidget* parent) : Panel(c
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  stack_->addWidget(new EmptyState(tr("No output"), tr("What your code prints is shown here, each run and recompile labelled.")));
+  stack_->addWidget(new EmptyState(
+      tr("No output"), tr("What your code prints is shown here, each run and recompile labelled.")));
   view_ = new QPlainTextEdit(this);
   view_->setObjectName(QStringLiteral("output_text"));
   view_->setReadOnly(true);
@@ -49,7 +50,9 @@ void OutputPanel::add(const OutputChunk& chunk) {
   if (chunk.label != label_) {
     label_ = chunk.label;
     if (!cursor.atBlockStart()) cursor.insertText(QStringLiteral("\n"), normal);
-    cursor.insertText(QStringLiteral("— %1 —\n").arg(label_ == QLatin1String("recompile") ? tr("recompile") : tr("run")), quiet);
+    cursor.insertText(
+        QStringLiteral("— %1 —\n").arg(label_ == QLatin1String("recompile") ? tr("recompile") : tr("run")),
+        quiet);
   }
   cursor.insertText(chunk.text, chunk.stream == QLatin1String("stderr") ? wrong : normal);
   if (at_end) bar->setValue(bar->maximum());

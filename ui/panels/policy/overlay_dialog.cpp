@@ -12,7 +12,8 @@
 
 namespace breakline::ui {
 
-OverlayDialog::OverlayDialog(const Defaults& defaults, QWidget* parent) : QDialog(parent), defaults_(defaults) {
+OverlayDialog::OverlayDialog(const Defaults& defaults, QWidget* parent)
+    : QDialog(parent), defaults_(defaults) {
   setWindowTitle(tr("Add overlay"));
   setObjectName(QStringLiteral("overlay_dialog"));
   auto* form = new QFormLayout(this);
@@ -60,12 +61,16 @@ void OverlayDialog::kind_changed() {
   const bool module = kind == QLatin1String("module");
   where_label_->setText(module ? tr("Target") : tr("File"));
   where_->setText(module ? defaults_.target : defaults_.file);
-  what_label_->setText(module ? tr("Path") : kind == QLatin1String("fn") ? tr("Qualified name") : tr("Lines"));
-  what_->setPlaceholderText(module ? QStringLiteral("layers.3.attn")
-                                   : kind == QLatin1String("fn") ? QStringLiteral("Net.forward") : QStringLiteral("12-18"));
+  what_label_->setText(module                        ? tr("Path")
+                       : kind == QLatin1String("fn") ? tr("Qualified name")
+                                                     : tr("Lines"));
+  what_->setPlaceholderText(module                        ? QStringLiteral("layers.3.attn")
+                            : kind == QLatin1String("fn") ? QStringLiteral("Net.forward")
+                                                          : QStringLiteral("12-18"));
   what_->setText(module ? QString()
-                        : kind == QLatin1String("fn") ? defaults_.function
-                                                      : QStringLiteral("%1-%2").arg(defaults_.first).arg(defaults_.last));
+                 : kind == QLatin1String("fn")
+                     ? defaults_.function
+                     : QStringLiteral("%1-%2").arg(defaults_.first).arg(defaults_.last));
   check();
 }
 
@@ -76,7 +81,8 @@ void OverlayDialog::check() {
 }
 
 QString OverlayDialog::key() const {
-  return QStringLiteral("%1:%2:%3").arg(kind_->currentData().toString(), where_->text().trimmed(), what_->text().trimmed());
+  return QStringLiteral("%1:%2:%3")
+      .arg(kind_->currentData().toString(), where_->text().trimmed(), what_->text().trimmed());
 }
 
 QString OverlayDialog::value() const { return value_->currentData().toString(); }

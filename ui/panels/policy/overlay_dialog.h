@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asks what a new overlay is set on: a function, a range of lines or a module path. Not modal over the session:
-// recompiles go on behind it.
+// Asks what a new overlay is set on: a function, a range of lines or a module path. Not modal over the
+// session: recompiles go on behind it.
 #pragma once
 #include <QDialog>
 

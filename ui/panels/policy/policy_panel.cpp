@@ -13,9 +13,9 @@
 #include <QVBoxLayout>
 
 #include "ui/models/python_outline.h"
+#include "ui/models/words.h"
 #include "ui/panels/policy/overlay_dialog.h"
 #include "ui/panels/policy/policy_switch.h"
-#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -23,7 +23,8 @@ namespace {
 
 /// What kind of region it is, in a word or two after its name.
 QString kind_words(const Region& r) {
-  const QString lines = r.line > 0 ? QStringLiteral("%1–%2").arg(r.line).arg(std::max(r.line, r.end_line)) : QString();
+  const QString lines =
+      r.line > 0 ? QStringLiteral("%1–%2").arg(r.line).arg(std::max(r.line, r.end_line)) : QString();
   static const QHash<QString, const char*> kWords = {
       {QStringLiteral("function"), ""},
       {QStringLiteral("patch"), QT_TRANSLATE_NOOP("Policy", "patch")},
@@ -33,7 +34,9 @@ QString kind_words(const Region& r) {
   const char* word = kWords.value(r.kind, "");
   if (*word) parts << QCoreApplication::translate("Policy", word);
   if (!lines.isEmpty()) parts << lines;
-  if (r.breaks) parts << counted(r.breaks, QCoreApplication::translate("Policy", "%1 break"), QCoreApplication::translate("Policy", "%1 breaks"));
+  if (r.breaks)
+    parts << counted(r.breaks, QCoreApplication::translate("Policy", "%1 break"),
+                     QCoreApplication::translate("Policy", "%1 breaks"));
   return parts.join(QStringLiteral(" · "));
 }
 
@@ -52,8 +55,9 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(tr("No policy regions yet"),
-                               tr("Regions of the code are listed here. Overlays rule breaks without touching your file."));
+  auto* empty = new EmptyState(
+      tr("No policy regions yet"),
+      tr("Regions of the code are listed here. Overlays rule breaks without touching your file."));
   empty->set_action(tr("Add overlay…"), [this] { add_overlay(); });
   tree_ = new QTreeWidget(this);
   tree_->setObjectName(QStringLiteral("policy_tree"));
@@ -76,9 +80,12 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
   stack_->addWidget(empty);
   stack_->addWidget(tree_);
   column->addWidget(stack_);
-  connect(control, &PolicySwitchDelegate::chosen, this, [this](const QModelIndex& index, const QString& value) {
-    set_value(tree_->topLevelItemCount() ? static_cast<QTreeWidgetItem*>(tree_->itemFromIndex(index)) : nullptr, value);
-  });
+  connect(
+      control, &PolicySwitchDelegate::chosen, this, [this](const QModelIndex& index, const QString& value) {
+        set_value(
+            tree_->topLevelItemCount() ? static_cast<QTreeWidgetItem*>(tree_->itemFromIndex(index)) : nullptr,
+            value);
+      });
   connect(tree_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* now) {
     if (!following_ && now) select_region(now->data(0, kKeyRole).toString());
   });
@@ -95,10 +102,13 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
     return action;
   };
   add_ = add(tr("Add overlay…"), "Ctrl+L", [this] { add_overlay(); });
-  strict_ = add(tr("Strict preview"), "Ctrl+Shift+E", [this] { session()->set_strict_preview(strict_->isChecked()); });
+  strict_ = add(tr("Strict preview"), "Ctrl+Shift+E",
+                [this] { session()->set_strict_preview(strict_->isChecked()); });
   strict_->setCheckable(true);
-  strict_->setToolTip(tr("Mark every break that a strict policy would reject (%1)").arg(strict_->shortcut().toString()));
-  connect(session(), &Session::strict_preview_changed, this, [this] { strict_->setChecked(session()->strict_preview()); });
+  strict_->setToolTip(
+      tr("Mark every break that a strict policy would reject (%1)").arg(strict_->shortcut().toString()));
+  connect(session(), &Session::strict_preview_changed, this,
+          [this] { strict_->setChecked(session()->strict_preview()); });
   add(tr("Selected region: inherit"), "Ctrl+Alt+I", [this] { set_current(QStringLiteral("inherit")); });
   add(tr("Selected region: allow"), "Ctrl+Alt+A", [this] { set_current(QStringLiteral("allow")); });
   add(tr("Selected region: error"), "Ctrl+Alt+E", [this] { set_current(QStringLiteral("error")); });
@@ -114,8 +124,10 @@ QList<QWidget*> PolicyPanel::title_tools() {
   plus->setDefaultAction(add_);
   plus->setToolButtonStyle(Qt::ToolButtonIconOnly);
   plus->setIcon(theme()->icon(QStringLiteral("add")));
-  plus->setToolTip(tr("Add an overlay on a function, lines or a module path (%1)").arg(add_->shortcut().toString()));
-  connect(theme(), &Theme::changed, plus, [this, plus] { plus->setIcon(theme()->icon(QStringLiteral("add"))); });
+  plus->setToolTip(
+      tr("Add an overlay on a function, lines or a module path (%1)").arg(add_->shortcut().toString()));
+  connect(theme(), &Theme::changed, plus,
+          [this, plus] { plus->setIcon(theme()->icon(QStringLiteral("add"))); });
   return {strict, plus};
 }
 
@@ -153,7 +165,8 @@ void PolicyPanel::refresh() {
     return item;
   };
   const auto fill = [&](QTreeWidgetItem* item, const QString& name, const QString& key, const QString& value,
-                        const QString& effective, const QString& quiet, const QString& tip, bool user, bool inactive) {
+                        const QString& effective, const QString& quiet, const QString& tip, bool user,
+                        bool inactive) {
     item->setText(0, name);
     for (int column : {0, 1}) {
       item->setData(column, kOverlayKeyRole, key);
@@ -165,7 +178,8 @@ void PolicyPanel::refresh() {
     item->setData(0, kQuietRole, quiet);
     item->setData(0, kUserRole, user);
     // Screen readers get the words that the switch paints.
-    item->setData(1, Qt::AccessibleTextRole, tr("%1, in force: %2").arg(policy_word(value), policy_word(effective)));
+    item->setData(1, Qt::AccessibleTextRole,
+                  tr("%1, in force: %2").arg(policy_word(value), policy_word(effective)));
   };
   QHash<QString, OverlayState> states;
   if (r)
@@ -181,23 +195,29 @@ void PolicyPanel::refresh() {
       shown.insert(key);
       const QString value = session()->overlay_value(key);
       const OverlayState state = states.value(key);
-      QStringList tip{tr("%1, in force: %2 (decided by %3)").arg(name_of(g), policy_word(g.effective), g.source),
-                      tr("in the code: %1").arg(g.declared)};
+      QStringList tip{
+          tr("%1, in force: %2 (decided by %3)").arg(name_of(g), policy_word(g.effective), g.source),
+          tr("in the code: %1").arg(g.declared)};
       if (!state.note.isEmpty()) tip << state.note;
       fill(item, name_of(g), key, value, g.band(), state.note.isEmpty() ? kind_words(g) : state.note,
-           tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"), !state.key.isEmpty() && !state.active);
+           tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"),
+           !state.key.isEmpty() && !state.active);
     }
   for (const Overlay& o : session()->overlays()) {
     if (shown.contains(o.key)) continue;
     const OverlayKey key = parse_overlay_key(o.key);
     const OverlayState state = states.value(o.key);
     QString script = r ? r->resolve(key.file) : key.file;
-    auto* item = new QTreeWidgetItem(file_item(key.kind == QLatin1String("module") ? document()->path() : script));
+    auto* item =
+        new QTreeWidgetItem(file_item(key.kind == QLatin1String("module") ? document()->path() : script));
     item->setData(0, kKeyRole, o.key);
-    const QString name = key.kind == QLatin1String("lines") ? tr("lines %1–%2").arg(key.first).arg(key.last) : key.name;
-    const QString note = !session()->uses_overlays() ? tr("switched off: policy set is “from code”") : state.note;
+    const QString name =
+        key.kind == QLatin1String("lines") ? tr("lines %1–%2").arg(key.first).arg(key.last) : key.name;
+    const QString note =
+        !session()->uses_overlays() ? tr("switched off: policy set is “from code”") : state.note;
     fill(item, name, o.key, o.value, state.active ? o.value : QStringLiteral("inherit"), note,
-         note.isEmpty() ? o.key : o.key + QLatin1Char('\n') + note, true, !state.active || !session()->uses_overlays());
+         note.isEmpty() ? o.key : o.key + QLatin1Char('\n') + note, true,
+         !state.active || !session()->uses_overlays());
   }
   tree_->expandAll();
   for (QTreeWidgetItemIterator it(tree_); *it; ++it)
@@ -251,7 +271,8 @@ void PolicyPanel::set_current(const QString& value) { set_value(tree_->currentIt
 
 void PolicyPanel::cycle_current() {
   if (!tree_->currentItem()) return;
-  static const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"), QStringLiteral("error")};
+  static const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"),
+                                   QStringLiteral("error")};
   const int at = int(kValues.indexOf(tree_->currentItem()->data(0, kValueRole).toString()));
   set_current(kValues[(at + 1) % 3]);
 }
@@ -277,7 +298,8 @@ void PolicyPanel::add_overlay() {
   }
   auto* dialog = new OverlayDialog(defaults, window());
   dialog->setAttribute(Qt::WA_DeleteOnClose);
-  connect(dialog, &QDialog::accepted, this, [this, dialog] { session()->set_overlay(dialog->key(), dialog->value()); });
+  connect(dialog, &QDialog::accepted, this,
+          [this, dialog] { session()->set_overlay(dialog->key(), dialog->value()); });
   dialog->open();
 }
 
@@ -285,12 +307,23 @@ bool PolicyPanel::eventFilter(QObject* object, QEvent* event) {
   if (object == tree_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->modifiers() == Qt::NoModifier) switch (key->key()) {
-        case Qt::Key_I: set_current(QStringLiteral("inherit")); return true;
-        case Qt::Key_A: set_current(QStringLiteral("allow")); return true;
-        case Qt::Key_E: set_current(QStringLiteral("error")); return true;
-        case Qt::Key_Space: cycle_current(); return true;
-        case Qt::Key_Delete: remove_current(); return true;
-        default: break;
+        case Qt::Key_I:
+          set_current(QStringLiteral("inherit"));
+          return true;
+        case Qt::Key_A:
+          set_current(QStringLiteral("allow"));
+          return true;
+        case Qt::Key_E:
+          set_current(QStringLiteral("error"));
+          return true;
+        case Qt::Key_Space:
+          cycle_current();
+          return true;
+        case Qt::Key_Delete:
+          remove_current();
+          return true;
+        default:
+          break;
       }
   }
   return Panel::eventFilter(object, event);

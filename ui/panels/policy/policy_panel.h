@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tree of policy regions found in the code plus the user's overlays, each with an inherit/allow/error switch.
+// The tree of policy regions found in the code plus the user's overlays, each with an inherit/allow/error
+// switch.
 #pragma once
 #include <QSet>
 

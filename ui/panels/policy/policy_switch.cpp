@@ -38,9 +38,12 @@ QRect PolicySwitchDelegate::part(const QRect& cell, const QString& value) const 
   return {};
 }
 
-QSize PolicySwitchDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const { return {width(), 26}; }
+QSize PolicySwitchDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const {
+  return {width(), 26};
+}
 
-void PolicySwitchDelegate::paint(QPainter* p, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+void PolicySwitchDelegate::paint(QPainter* p, const QStyleOptionViewItem& option,
+                                 const QModelIndex& index) const {
   QStyleOptionViewItem ground = option;
   initStyleOption(&ground, index);
   ground.text.clear();
@@ -71,7 +74,8 @@ void PolicySwitchDelegate::paint(QPainter* p, const QStyleOptionViewItem& option
       p->setBrush(fill);
       p->drawRoundedRect(QRectF(box).adjusted(1, 1, -1, -1), 4, 4);
     }
-    QColor words = on ? (v == QLatin1String("error") ? theme_->color(Tone::Pane) : color) : theme_->color(Tone::Quiet);
+    QColor words =
+        on ? (v == QLatin1String("error") ? theme_->color(Tone::Pane) : color) : theme_->color(Tone::Quiet);
     p->setPen(words);
     p->drawText(box, Qt::AlignCenter, policy_word(v));
   }
@@ -80,7 +84,8 @@ void PolicySwitchDelegate::paint(QPainter* p, const QStyleOptionViewItem& option
 
 bool PolicySwitchDelegate::editorEvent(QEvent* event, QAbstractItemModel*, const QStyleOptionViewItem& option,
                                        const QModelIndex& index) {
-  if (event->type() != QEvent::MouseButtonRelease || index.data(kOverlayKeyRole).toString().isEmpty()) return false;
+  if (event->type() != QEvent::MouseButtonRelease || index.data(kOverlayKeyRole).toString().isEmpty())
+    return false;
   const auto* mouse = static_cast<QMouseEvent*>(event);
   if (mouse->button() != Qt::LeftButton) return false;
   for (const QString& v : kValues)
@@ -91,7 +96,8 @@ bool PolicySwitchDelegate::editorEvent(QEvent* event, QAbstractItemModel*, const
   return false;
 }
 
-void PolicyNameDelegate::paint(QPainter* p, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+void PolicyNameDelegate::paint(QPainter* p, const QStyleOptionViewItem& option,
+                               const QModelIndex& index) const {
   QStyleOptionViewItem ground = option;
   initStyleOption(&ground, index);
   const QString text = ground.text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The three-way switch of the policy tree, painted by a delegate; and the name column with its band and pencil.
+// The three-way switch of the policy tree, painted by a delegate; and the name column with its band and
+// pencil.
 #pragma once
 #include <QStyledItemDelegate>
 #include <functional>
@@ -9,7 +10,15 @@
 namespace breakline::ui {
 
 /// Roles of the policy tree's items.
-enum PolicyRole { kKeyRole = Qt::UserRole, kOverlayKeyRole, kValueRole, kEffectiveRole, kUserRole, kQuietRole, kInactiveRole };
+enum PolicyRole {
+  kKeyRole = Qt::UserRole,
+  kOverlayKeyRole,
+  kValueRole,
+  kEffectiveRole,
+  kUserRole,
+  kQuietRole,
+  kInactiveRole
+};
 
 class PolicySwitchDelegate : public QStyledItemDelegate {
   Q_OBJECT

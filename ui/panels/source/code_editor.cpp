@@ -14,8 +14,20 @@ namespace breakline::ui {
 namespace {
 
 // Markers: three bands, three bands set by the user, two marks, two line grounds.
-enum Marker { kInherit, kAllow, kError, kInheritSet, kAllowSet, kErrorSet, kMarkAllowed, kMarkError, kGround, kStrongGround };
-constexpr int kBandMask = (1 << kInherit) | (1 << kAllow) | (1 << kError) | (1 << kInheritSet) | (1 << kAllowSet) | (1 << kErrorSet);
+enum Marker {
+  kInherit,
+  kAllow,
+  kError,
+  kInheritSet,
+  kAllowSet,
+  kErrorSet,
+  kMarkAllowed,
+  kMarkError,
+  kGround,
+  kStrongGround
+};
+constexpr int kBandMask = (1 << kInherit) | (1 << kAllow) | (1 << kError) | (1 << kInheritSet) |
+                          (1 << kAllowSet) | (1 << kErrorSet);
 constexpr int kMarkMask = (1 << kMarkAllowed) | (1 << kMarkError);
 constexpr int kAmber = 8, kRed = 9;  // indicators
 
@@ -43,7 +55,8 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
   setMarginMarkerMask(kMarkMargin, kMarkMask);
   setMarginMarkerMask(kNumberMargin, 0);
   setMarginMarkerMask(kNoteMargin, 0);
-  for (int margin : {kBandMargin, kMarkMargin, kNumberMargin, kNoteMargin}) setMarginSensitivity(margin, true);
+  for (int margin : {kBandMargin, kMarkMargin, kNumberMargin, kNoteMargin})
+    setMarginSensitivity(margin, true);
   setMarginWidth(kBandMargin, 10);
   setMarginWidth(kMarkMargin, 18);
   setMarginWidth(4, 6);
@@ -63,10 +76,14 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
   setExtraAscent(1);
   setExtraDescent(1);
   setEolMode(EolUnix);
-  // Keys that the window uses are taken from the editor's own set, or they would not work while it has the focus.
-  static const int kTaken[] = {(Qt::CTRL | Qt::Key_L).toCombined(),           (Qt::CTRL | Qt::SHIFT | Qt::Key_L).toCombined(),
-                               (Qt::CTRL | Qt::Key_BracketLeft).toCombined(),  (Qt::CTRL | Qt::Key_BracketRight).toCombined(),
-                               (Qt::CTRL | Qt::Key_Plus).toCombined(),         (Qt::CTRL | Qt::Key_Minus).toCombined(),
+  // Keys that the window uses are taken from the editor's own set, or they would not work while it has the
+  // focus.
+  static const int kTaken[] = {(Qt::CTRL | Qt::Key_L).toCombined(),
+                               (Qt::CTRL | Qt::SHIFT | Qt::Key_L).toCombined(),
+                               (Qt::CTRL | Qt::Key_BracketLeft).toCombined(),
+                               (Qt::CTRL | Qt::Key_BracketRight).toCombined(),
+                               (Qt::CTRL | Qt::Key_Plus).toCombined(),
+                               (Qt::CTRL | Qt::Key_Minus).toCombined(),
                                int(Qt::Key_Escape)};
   for (QsciCommand* command : standardCommands()->commands())
     for (int key : kTaken) {
@@ -83,9 +100,11 @@ void CodeEditor::define_markers() {
   const int height = textHeight(0);
   for (const Band band : {Band::Inherit, Band::Allow, Band::Error})
     for (const bool overlay : {false, true})
-      markerDefine(policy_band(QLatin1String(band_word(band)), overlay, *theme_, height), marker_of(band, overlay));
+      markerDefine(policy_band(QLatin1String(band_word(band)), overlay, *theme_, height),
+                   marker_of(band, overlay));
   for (const bool error : {false, true}) {
-    QPixmap mark = break_mark(error, *theme_, 14).scaled(14, 14, Qt::KeepAspectRatio, Qt::SmoothTransformation);
+    QPixmap mark =
+        break_mark(error, *theme_, 14).scaled(14, 14, Qt::KeepAspectRatio, Qt::SmoothTransformation);
     mark.setDevicePixelRatio(1);
     markerDefine(mark, error ? kMarkError : kMarkAllowed);
   }
@@ -160,7 +179,8 @@ void CodeEditor::set_decorations(const QVector<LineDecoration>& wanted) {
   clearMarginText();
   QFont small = theme_->code_font();
   small.setPointSizeF(small.pointSizeF() - 1.5);
-  const QsciStyle quiet(-1, QStringLiteral("note"), theme_->color(Tone::Quiet), theme_->color(Tone::Pane), small);
+  const QsciStyle quiet(-1, QStringLiteral("note"), theme_->color(Tone::Quiet), theme_->color(Tone::Pane),
+                        small);
   const QsciStyle hot(-1, QStringLiteral("hot"), theme_->color(Tone::Text), theme_->color(Tone::Pane), small);
   int widest = 0;
   const int count = std::min<int>(int(wanted.size()), lines());
@@ -196,8 +216,8 @@ void CodeEditor::clear_error_lines() { clearAnnotations(); }
 void CodeEditor::set_error_line(int line, const QString& words) {
   if (line < 1 || line > lines()) return;
   QFont small = theme_->ui_font();
-  const QsciStyle style(-1, QStringLiteral("error"), theme_->color(Tone::BreakError), theme_->color(Tone::BreakErrorFill),
-                        small, true);
+  const QsciStyle style(-1, QStringLiteral("error"), theme_->color(Tone::BreakError),
+                        theme_->color(Tone::BreakErrorFill), small, true);
   annotate(line - 1, QLatin1Char(' ') + words + QLatin1Char(' '), style);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A QScintilla editor that draws bands, marks, per-line notes, column underlines and error lines; knows nothing
-// of reports. Lines are 1-based here.
+// A QScintilla editor that draws bands, marks, per-line notes, column underlines and error lines; knows
+// nothing of reports. Lines are 1-based here.
 #pragma once
 #include <Qsci/qsciscintilla.h>
 
@@ -21,7 +21,7 @@ struct LineDecoration {
   bool overlay = false;  ///< set by the user: the band is drawn wider
   Mark mark = Mark::None;
   QString note;
-  bool hot = false;      ///< the note is a measured time worth a darker colour
+  bool hot = false;  ///< the note is a measured time worth a darker colour
 };
 
 struct CodeUnderline {

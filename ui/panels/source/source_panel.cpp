@@ -11,8 +11,8 @@
 #include <algorithm>
 
 #include "ui/models/python_outline.h"
-#include "ui/panels/source/code_editor.h"
 #include "ui/models/words.h"
+#include "ui/panels/source/code_editor.h"
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
@@ -35,8 +35,9 @@ SourcePanel::SourcePanel(const PanelContext& context, QWidget* parent) : Panel(c
   tabs_->hide();
   stack_ = new QStackedWidget;
   outer_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(tr("No file is open"),
-                               tr("Open a PyTorch script, or drop one here. It is run and compiled at once."), this);
+  auto* empty =
+      new EmptyState(tr("No file is open"),
+                     tr("Open a PyTorch script, or drop one here. It is run and compiled at once."), this);
   empty->set_action(tr("Open…"), [this] { emit wants_command(QStringLiteral("open")); });
   outer_->addWidget(empty);
   outer_->addWidget(stack_);
@@ -68,7 +69,8 @@ SourcePanel::SourcePanel(const PanelContext& context, QWidget* parent) : Panel(c
   add(tr("Previous break"), "Ctrl+[", [this] { step_break(-1); });
   add(tr("Error on breaks in this function"), "F9", [this] { set_policy_here(QStringLiteral("error")); });
   add(tr("Allow breaks in this function"), "Shift+F9", [this] { set_policy_here(QStringLiteral("allow")); });
-  add(tr("Inherit policy in this function"), "Ctrl+F9", [this] { set_policy_here(QStringLiteral("inherit")); });
+  add(tr("Inherit policy in this function"), "Ctrl+F9",
+      [this] { set_policy_here(QStringLiteral("inherit")); });
 }
 
 CodeEditor* SourcePanel::make_editor() {
@@ -77,7 +79,9 @@ CodeEditor* SourcePanel::make_editor() {
   connect(editor, &QsciScintilla::cursorPositionChanged, this,
           [this, editor](int line, int) { caret_moved(editor, line + 1); });
   connect(editor, &QsciScintilla::marginClicked, this,
-          [this, editor](int margin, int line, Qt::KeyboardModifiers) { margin_clicked(editor, margin, line + 1); });
+          [this, editor](int margin, int line, Qt::KeyboardModifiers) {
+            margin_clicked(editor, margin, line + 1);
+          });
   connect(editor, &CodeEditor::context_menu_wanted, this,
           [this, editor](const QPoint& global, int line) { open_menu(editor, global, line); });
   return editor;
@@ -193,7 +197,11 @@ void SourcePanel::decorate(CodeEditor* editor) {
       if (!only.isEmpty() && t.id != only) continue;
       for (const Segment& s : t.segments) {
         std::optional<double> us = s.time_us;
-        if (timings && timings->segment_time_us.contains(s.id)) us = timings->segment_time_us.value(s.id);
+        // Timings name segments as their target does, without the target in front.
+        const QString local = s.id.section(QLatin1Char('/'), -1);
+        if (timings && (timings->target == t.id || timings->target == t.name) &&
+            timings->segment_time_us.contains(local))
+          us = timings->segment_time_us.value(local);
         if (us && r->resolve(s.file) == editor->file()) time[s.line] += *us;
         for (const SegmentOp& op : s.ops)
           if (r->resolve(op.file) == editor->file()) ++ops[op.line];
@@ -208,7 +216,8 @@ void SourcePanel::decorate(CodeEditor* editor) {
         }
         if (t.error && t.error->break_id == b.id) {
           QString words = tr("error: %1").arg(t.error->message.section(QLatin1Char('\n'), 0, 0));
-          if (mine) editor->set_error_line(b.line, words.size() > 96 ? words.left(95) + QStringLiteral("…") : words);
+          if (mine)
+            editor->set_error_line(b.line, words.size() > 96 ? words.left(95) + QStringLiteral("…") : words);
         }
       }
     }
@@ -264,7 +273,8 @@ void SourcePanel::open_menu(CodeEditor* editor, const QPoint& global, int line) 
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->addSeparator();
   int from_line = line, to_line = line, from = 0, to = 0;
-  if (editor->hasSelectedText()) editor->getSelection(&from_line, &from, &to_line, &to), ++from_line, ++to_line;
+  if (editor->hasSelectedText())
+    editor->getSelection(&from_line, &from, &to_line, &to), ++from_line, ++to_line;
   const QString file = key_file(editor->file());
   const auto submenu = [&](const QString& title, const QString& key) {
     QMenu* sub = menu->addMenu(title);
@@ -272,7 +282,8 @@ void SourcePanel::open_menu(CodeEditor* editor, const QPoint& global, int line) 
       QAction* action = sub->addAction(QLatin1String(value));
       action->setCheckable(true);
       action->setChecked(session()->overlay_value(key) == QLatin1String(value));
-      connect(action, &QAction::triggered, this, [this, key, value] { session()->set_overlay(key, QLatin1String(value)); });
+      connect(action, &QAction::triggered, this,
+              [this, key, value] { session()->set_overlay(key, QLatin1String(value)); });
     }
   };
   const QString function = function_at(editor->text(), line);

@@ -21,7 +21,8 @@ constexpr int kTableFrom = 340;  // below this height the plot alone has the roo
 enum Column { kArm, kMedian, kRatio, kVerdict, kEqual, kColumns };
 
 QString ratio_words(const Ratio& r) {
-  return QStringLiteral("%1x ±%2").arg(QString::number(r.value, 'f', 2), QString::number((r.high - r.low) / 2, 'f', 2));
+  return QStringLiteral("%1x ±%2").arg(QString::number(r.value, 'f', 2),
+                                       QString::number((r.high - r.low) / 2, 'f', 2));
 }
 
 }  // namespace
@@ -31,7 +32,8 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   stack_ = new QStackedWidget(this);
-  empty_ = new EmptyState(tr("Not measured yet"), tr("Measure runs every arm in interleaved rounds on the same inputs."));
+  empty_ = new EmptyState(tr("Not measured yet"),
+                          tr("Measure runs every arm in interleaved rounds on the same inputs."));
   empty_->set_action(tr("Measure"), [this] { measure_->trigger(); });
   auto* filled = new QWidget(this);
   auto* rows = new QVBoxLayout(filled);
@@ -106,7 +108,9 @@ QList<QWidget*> TimingsPanel::title_tools() {
   };
   paint();
   connect(theme(), &Theme::changed, measure, paint);
-  const auto show = [this, no_grad] { no_grad->setVisible(!plan_note().isEmpty() && !session()->request().no_grad); };
+  const auto show = [this, no_grad] {
+    no_grad->setVisible(!plan_note().isEmpty() && !session()->request().no_grad);
+  };
   show();
   connect(session(), &Session::report_changed, no_grad, show);
   return {no_grad, measure};
@@ -123,7 +127,8 @@ QString TimingsPanel::plan_note() const {
   for (const Target& t : r->targets) {
     if (!session()->current_target().isEmpty() && t.id != session()->current_target()) continue;
     for (const Segment& s : t.segments)
-      if (s.plan == QLatin1String("replay") && s.plan_reason.contains(QLatin1String("grad"))) return s.plan_reason;
+      if (s.plan == QLatin1String("replay") && s.plan_reason.contains(QLatin1String("grad")))
+        return s.plan_reason;
   }
   return {};
 }
@@ -140,9 +145,12 @@ void TimingsPanel::refresh() {
     else if (!can)
       empty_->set_words(tr("Nothing to measure"), tr("Timings of a compiled target are plotted here."));
     else if (!plan_note().isEmpty() && !session()->request().no_grad)
-      empty_->set_words(tr("Not measured yet"), tr("The replay plan is in use: %1. Measure under no_grad to compare compiled plans.").arg(plan_note()));
+      empty_->set_words(tr("Not measured yet"),
+                        tr("The replay plan is in use: %1. Measure under no_grad to compare compiled plans.")
+                            .arg(plan_note()));
     else
-      empty_->set_words(tr("Not measured yet"), tr("Measure runs every arm in interleaved rounds on the same inputs."));
+      empty_->set_words(tr("Not measured yet"),
+                        tr("Measure runs every arm in interleaved rounds on the same inputs."));
     stack_->setCurrentIndex(0);
     return;
   }
@@ -170,7 +178,8 @@ void TimingsPanel::refresh() {
                                        .arg(a.ratio->low, 0, 'f', 3)
                                        .arg(a.ratio->high, 0, 'f', 3);
       if (a.compile_ms > 0) tip += QLatin1Char('\n') + tr("compiled in %1 ms").arg(format_3(a.compile_ms));
-      if (a.break_even_calls > 0) tip += QLatin1Char('\n') + tr("compiling pays after %1 calls").arg(a.break_even_calls);
+      if (a.break_even_calls > 0)
+        tip += QLatin1Char('\n') + tr("compiling pays after %1 calls").arg(a.break_even_calls);
       if (a.equal)
         tip += QLatin1Char('\n') + tr("largest difference to eager: %1 absolute, %2 relative")
                                        .arg(a.max_abs_err, 0, 'g', 3)
@@ -186,10 +195,14 @@ void TimingsPanel::refresh() {
       item->setToolTip(tip);
       const bool left = c == kArm || c == kVerdict || c == kEqual || !a.available;
       item->setTextAlignment(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight));
-      if (!a.available || stale) item->setForeground(quiet);
-      else if (c == kArm) item->setForeground(theme()->color(arm_tone(a.id)));
-      else if (c == kVerdict && a.verdict == QLatin1String("faster")) item->setForeground(theme()->color(Tone::Compiled));
-      else if ((c == kVerdict && a.verdict == QLatin1String("slower")) || (c == kEqual && a.equal && !*a.equal))
+      if (!a.available || stale)
+        item->setForeground(quiet);
+      else if (c == kArm)
+        item->setForeground(theme()->color(arm_tone(a.id)));
+      else if (c == kVerdict && a.verdict == QLatin1String("faster"))
+        item->setForeground(theme()->color(Tone::Compiled));
+      else if ((c == kVerdict && a.verdict == QLatin1String("slower")) ||
+               (c == kEqual && a.equal && !*a.equal))
         item->setForeground(theme()->color(Tone::BreakError));
       table_->setItem(row, c, item);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Eager and compiled arms side by side: distribution, median, spread, ratio, verdict, and whether outputs agree.
+// Eager and compiled arms side by side: distribution, median, spread, ratio, verdict, and whether outputs
+// agree.
 #pragma once
 #include "ui/panels/panel.h"
 
