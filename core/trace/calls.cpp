@@ -316,8 +316,10 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
         PyObject* target = PyWeakref_GetObject(callee->object);
         // An object that only this function holds dies when the function lets go of it, which a trace does not see.
         auto held = by_object_.find(target);
-        bool local = held != by_object_.end() && held->second->source >= 0 && sources_[held->second->source].kind == SourceKind::kSlot;
-        if (target != Py_None && (local || (torch::available() && torch::is_tensor(target))))
+        bool known = held != by_object_.end() && held->second->source >= 0;
+        bool local = known && sources_[held->second->source].kind == SourceKind::kSlot;
+        bool elsewhere = known && !local;  // something outside the function holds it, as a module holds its parameters
+        if (target != Py_None && !elsewhere && (local || (torch::available() && torch::is_tensor(target))))
           stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
         Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
         if (target == Py_None) force(v);
