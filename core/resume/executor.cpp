@@ -89,6 +89,12 @@ Outcome execute(State& state, Frames frames) {
   return outcome;
 }
 
+namespace {
+int64_t executed = 0;  // instructions run by run_concretely in this process; read and written with the GIL held
+}
+
+int64_t executed_instructions() { return executed; }
+
 PyObject* run_concretely(State& state) {
   HandledScope handled;
   const bool into_callees = deep();
@@ -102,6 +108,7 @@ PyObject* run_concretely(State& state) {
       if (!unwind(state, false)) return nullptr;
       continue;
     }
+    ++executed;
     switch (execute(state, frames)) {
       case Outcome::kNext:
       case Outcome::kJump:

@@ -37,6 +37,9 @@ PyObject* deliver_return(State& state);
 /// error set.
 PyObject* run_concretely(State& state);
 
+/// Instructions that run_concretely has executed in this process.
+int64_t executed_instructions();
+
 /// Whether run_concretely also runs Python callees of user code by the machine (frames of the same State)
 /// instead of natively. Process-wide; for the executor-only leg of tests. Default off.
 void set_deep(bool on);

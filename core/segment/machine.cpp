@@ -307,12 +307,18 @@ Run::Next Run::run_loop(Segment& s, PyObject** result) {
 
 PyObject* Run::run_rest() {
   RegionScope scope(ambient_);
-  return resume::run_concretely(state_);
+  int64_t before = resume::executed_instructions();
+  PyObject* result = resume::run_concretely(state_);
+  coverage().ops_executor += resume::executed_instructions() - before;
+  return result;
 }
 
 PyObject* Run::go() {
   site_ = root_.entry_site();
-  if (options().executor_only) return run_rest();
+  if (options().executor_only) {
+    ++coverage().roots_traced;  // run by the machine, without tracing
+    return run_rest();
+  }
   bool progress = false;
   for (;;) {
     Site& site = *site_;
