@@ -463,6 +463,11 @@ int emit_copy(const L& l) { return l.as_out(0); }
 std::string check_float(const C& call) {
   return is_float(reg_type(call.out_dtype())) ? "" : "integer result of a float function";
 }
+std::string check_rsqrt(const C& call) {
+  // PyTorch's scalar code for the last elements rounds the square root to the half type, its vector code does not.
+  if (graph::item_size(call.out_dtype()) == 2 && is_float(reg_type(call.out_dtype()))) return "rsqrt of half tensors";
+  return check_float(call);
+}
 std::string check_not_bool(const C& call) { return call.out_dtype() == DType::kBool ? "bool operand" : ""; }
 std::string check_rounding(const C& call) {
   if (call.out_dtype() == DType::kBool) return "bool operand";
@@ -493,7 +498,7 @@ constexpr PointwiseRule kRules[] = {
     {ScalarFn::kSign, kOne, 1, &emit_sign},
     {ScalarFn::kReciprocal, kOne, 1, &emit_reciprocal, &check_float},
     {ScalarFn::kSqrt, kOne, 1, &emit_unary<Op::kSqrt>, &check_float},
-    {ScalarFn::kRsqrt, kOne, 1, &emit_rsqrt, &check_float},
+    {ScalarFn::kRsqrt, kOne, 1, &emit_rsqrt, &check_rsqrt},
     {ScalarFn::kSquare, kOne, 1, &emit_square, &check_not_bool},
     {ScalarFn::kExp, kOne, 1, &emit_unary<Op::kExp>, &check_float},
     {ScalarFn::kExp2, kOne, 1, &emit_unary<Op::kExp2>, &check_float},
