@@ -11,15 +11,17 @@ namespace breakline::vulkan {
 
 // Functions by the level at which they are looked up.
 #define BL_VULKAN_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceLayerProperties) X(EnumerateInstanceVersion)
-#define BL_VULKAN_INSTANCE(X)                                                                        \
-  X(DestroyInstance)                                                                                 \
-  X(EnumeratePhysicalDevices)                                                                        \
-  X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) \
+#define BL_VULKAN_INSTANCE(X)                                        \
+  X(DestroyInstance)                                                 \
+  X(EnumeratePhysicalDevices)                                        \
+  X(GetPhysicalDeviceProperties2)                                    \
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) \
       X(GetPhysicalDeviceQueueFamilyProperties) X(CreateDevice) X(GetDeviceProcAddr)
 #define BL_VULKAN_DEVICE(X)                                                                               \
   X(DestroyDevice)                                                                                        \
   X(GetDeviceQueue)                                                                                       \
-  X(DeviceWaitIdle) X(AllocateMemory) X(FreeMemory) X(MapMemory) X(CreateBuffer) X(DestroyBuffer)         \
+  X(DeviceWaitIdle)                                                                                       \
+  X(AllocateMemory) X(FreeMemory) X(MapMemory) X(CreateBuffer) X(DestroyBuffer)                           \
       X(GetBufferMemoryRequirements) X(BindBufferMemory) X(CreateDescriptorSetLayout)                     \
           X(DestroyDescriptorSetLayout) X(CreateDescriptorPool) X(DestroyDescriptorPool)                  \
               X(AllocateDescriptorSets) X(UpdateDescriptorSets) X(CreatePipelineLayout)                   \

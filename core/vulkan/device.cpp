@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/vulkan/device.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +15,6 @@ namespace breakline::vulkan {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-constexpr uint64_t kWaitNanoseconds = 60'000'000'000ull;
 
 /// What the process knows of its device; guarded by `mutex`.
 struct Global {
@@ -26,11 +27,16 @@ struct Global {
   std::vector<std::string> messages;
   std::atomic<bool> timestamps{false};
   std::atomic<int> losses{0};
+  std::atomic<bool> forked{false};  ///< in a child process the device's threads are gone
 };
 
 /// Never destroyed: drivers may call back while the process ends.
 Global& global() {
-  static Global* instance = new Global;
+  static Global* instance = [] {
+    auto* made = new Global;
+    pthread_atfork(nullptr, nullptr, [] { global().forked = true; });
+    return made;
+  }();
   return *instance;
 }
 
@@ -275,12 +281,14 @@ struct DeviceOpener {
 
 std::shared_ptr<Device> Device::current() {
   auto& g = global();
+  if (g.forked) return nullptr;
   std::lock_guard lock(g.mutex);
   return g.device;
 }
 
 std::shared_ptr<Device> Device::get() {
   auto& g = global();
+  if (g.forked) return nullptr;
   std::lock_guard lock(g.mutex);
   if (g.tried) return g.device;
   g.tried = true;
@@ -341,7 +349,7 @@ void Device::submit(VkCommandBuffer commands, VkFence fence) {
 }
 
 void Device::wait(VkFence fence) {
-  VkResult result = api_.WaitForFences(device_, 1, &fence, VK_TRUE, kWaitNanoseconds);
+  VkResult result = api_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
   if (result == VK_ERROR_DEVICE_LOST || result == VK_TIMEOUT) lost_ = true;
   check(result, "finish the work");
 }
@@ -349,6 +357,7 @@ void Device::wait(VkFence fence) {
 VulkanInfo vulkan_info() {
   Device::get();
   auto& g = global();
+  if (g.forked) return {.reason = "Vulkan can't be used in a forked process: start a fresh one."};
   std::lock_guard lock(g.mutex);
   return g.info;
 }
@@ -362,6 +371,7 @@ void set_vulkan_options(const VulkanOptions& options) {
 void shutdown_vulkan() {
   std::shared_ptr<Device> device;
   auto& g = global();
+  if (g.forked) return;
   {
     std::lock_guard lock(g.mutex);
     device = std::move(g.device);

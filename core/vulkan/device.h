@@ -66,7 +66,7 @@ class Device {
 
   /// Submits `commands`; `fence` may be null. Throws VulkanError (and marks the device lost where it is).
   void submit(VkCommandBuffer commands, VkFence fence);
-  /// Waits up to a minute; throws VulkanError.
+  /// Waits as long as it takes (drivers report a hung GPU themselves); throws VulkanError.
   void wait(VkFence fence);
 
   /// Keeps `resource` until drop() or the end of the device. With `mutex` held.

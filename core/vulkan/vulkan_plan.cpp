@@ -6,6 +6,7 @@
 
 #include "core/torch/node_runner.h"
 #include "core/torch/tensor.h"
+#include "core/vulkan/functional.h"
 #include "core/vulkan/lower.h"
 
 namespace breakline::vulkan {
@@ -77,9 +78,13 @@ class WithoutGil {
 
 class VulkanPlan final : public graph::Plan {
  public:
-  VulkanPlan(std::shared_ptr<const Graph> graph, LoweredGraph lowered, std::shared_ptr<Program> program,
-             graph::PlanInfo info)
-      : graph_(std::move(graph)), lowered_(std::move(lowered)), program_(program), info_(std::move(info)) {
+  VulkanPlan(std::shared_ptr<const Graph> given, std::shared_ptr<const Graph> graph, LoweredGraph lowered,
+             std::shared_ptr<Program> program, graph::PlanInfo info)
+      : given_(std::move(given)),
+        graph_(std::move(graph)),
+        lowered_(std::move(lowered)),
+        program_(program),
+        info_(std::move(info)) {
     for (const LoweredStep& step : lowered_.steps) {
       if (step.kind != LoweredStep::kHost) continue;
       runners_.emplace_back(*graph_, step.index);
@@ -127,7 +132,7 @@ class VulkanPlan final : public graph::Plan {
  private:
   /// From here on every call is a replay.
   void fall_back(const std::string& reason) {
-    fallback_ = torch::make_replay_plan(graph_, reason);
+    fallback_ = torch::make_replay_plan(given_, reason);
     info_.plan = "replay";
     info_.reason = reason;
     info_.kernels = fallback_->info().kernels;
@@ -209,7 +214,8 @@ class VulkanPlan final : public graph::Plan {
            std::equal(meta.strides.begin(), meta.strides.end(), raw.strides);
   }
 
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> given_;  ///< as the program has it: what a replay runs
+  std::shared_ptr<const Graph> graph_;  ///< without needless in-place ops
   LoweredGraph lowered_;
   std::weak_ptr<Program> program_;  ///< owned by the device, so that closing it frees everything
   graph::PlanInfo info_;
@@ -232,17 +238,19 @@ std::unique_ptr<graph::Plan> make(std::shared_ptr<const Graph> graph, const std:
   if (!device) return torch::make_replay_plan(graph, "no Vulkan device: " + vulkan_info().reason);
   if (device->lost()) return torch::make_replay_plan(graph, "the Vulkan device was lost");
   auto start = std::chrono::steady_clock::now();
+  std::shared_ptr<const Graph> given = graph;
+  graph = without_in_place(graph);
   LoweredGraph lowered = lower(*graph, device->traits(), {.fuse = fuse});
   if (lowered.device_nodes == 0) {
     std::string why = lowered.host_nodes.empty() ? "nothing to compute"
                                                  : "no shader for " + names_of(*graph, lowered.host_nodes);
-    return torch::make_replay_plan(graph, why);
+    return torch::make_replay_plan(given, why);
   }
   std::shared_ptr<Program> program;
   try {
     program = Program::make(*device, lowered.program);
   } catch (const VulkanError& error) {
-    return torch::make_replay_plan(graph, error.message);
+    return torch::make_replay_plan(given, error.message);
   }
   graph::PlanInfo info;
   info.plan = fuse ? "vulkan" : "vulkan_eager";
@@ -255,8 +263,8 @@ std::unique_ptr<graph::Plan> make(std::shared_ptr<const Graph> graph, const std:
   }
   info.compile_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  return std::make_unique<VulkanPlan>(std::move(graph), std::move(lowered), std::move(program),
-                                      std::move(info));
+  return std::make_unique<VulkanPlan>(std::move(given), std::move(graph), std::move(lowered),
+                                      std::move(program), std::move(info));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whole plans: matrix products, row kernels, views, ops on the CPU between, weights that stay on the device, failures."""
-import copy
 import gc
-import random
+import os
 import threading
 import weakref
 
@@ -117,6 +116,52 @@ def test_mlp():
     plan(*inputs)
     after = bl.stats()
     assert after["downloads"] - before["downloads"] == 1 and after["dispatches"] - before["dispatches"] == 4
+
+
+def test_in_place_activation():
+    x, w, v = torch.randn(5, 8), torch.randn(6, 8), torch.randn(6, 3)
+    record = Recorder(x, w, v)
+    h = record(linear, x, w, row="linear")
+    record(torch.relu_, h)
+    record(torch.Tensor.add_, h, 0.5)
+    out = record(torch.mm, h, v, row="mm")
+    plan = record.plan("vulkan", out, h)
+    assert plan.info["plan"] == "vulkan" and plan.devices == ["vulkan"] * 3, plan.info
+    want = torch.relu(linear(x, w)) + 0.5
+    for _ in range(3):
+        got, got_h = plan(x, w, v)
+        check("in place", got_h, want)
+        check("product", got, want @ v, want.double() @ v.double())
+    # An input, and a tensor with views, are written in place as the program says.
+    for through_view in (False, True):
+        x = torch.randn(4, 4)
+        record = Recorder(x)
+        base = record(torch.exp, x) if through_view else x
+        target = record(torch.Tensor.narrow, base, 0, 1, 2, row="narrow") if through_view else x
+        record(torch.relu_, target)
+        out = record(torch.mul, base, 2.0)
+        plan = record.plan("vulkan", out, base)
+        fresh = torch.randn(4, 4)
+        want = fresh.exp() if through_view else fresh.relu()
+        got, got_base = plan(fresh)
+        check("written", got_base, want)
+        check("read", got, want * 2.0)
+        assert through_view or got_base.data_ptr() == fresh.data_ptr()
+
+
+def test_fork():
+    record, inputs, out = mlp()
+    plan = record.plan("vulkan", out)
+    plan(*inputs)
+    child = os.fork()
+    if child == 0:
+        try:
+            equal = difference(plan(*inputs)[0], out) == "" and "fork" in bl.device()["reason"]
+            os._exit(0 if equal and plan.info["plan"] == "replay" else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    check("parent", plan(*inputs)[0], out)
 
 
 def test_views():

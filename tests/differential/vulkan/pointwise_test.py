@@ -163,7 +163,8 @@ def test_random_graphs():
                         # A comparison or floor that tips over in float32 but not in float64 says nothing of the kernel.
                         same = torch.equal(torch.isfinite(reference), torch.isfinite(eager)) and torch.allclose(
                             reference, eager.double(), 1e-4, 1e-4, equal_nan=True)
-                        check(f"seed {seed} {name} output {i}", got, eager, reference if same else None)
+                        check(f"seed {seed} {name} output {i}", got, eager, reference if same else None,
+                              len(record.calls))
                     else:
                         check(f"seed {seed} {name} output {i}", got, eager)
                 assert all(torch.equal(a, b) or a.is_floating_point() for a, b in zip(before, inputs))

@@ -58,8 +58,9 @@ def eager_error(reference, eager):
     return float((eager.double()[finite] - reference[finite]).abs().max())
 
 
-def difference(got, eager, reference=None):
-    """'' when `got` counts as equal to `eager`, else what differs. `reference`: the same in float64, when there is one."""
+def difference(got, eager, reference=None, steps=1):
+    """'' when `got` counts as equal to `eager`, else what differs. `reference`: the same in float64, when there is one.
+    `steps`: ops in a row; each may add an error of its own, and eager's can cancel by luck."""
     if type(got) is not type(eager):
         return f"type {type(got)} for {type(eager)}"
     if got.dtype != eager.dtype or got.shape != eager.shape or got.stride() != eager.stride():
@@ -79,7 +80,7 @@ def difference(got, eager, reference=None):
     if reference is not None:
         scale = float(reference[torch.isfinite(reference)].abs().max()) if torch.isfinite(reference).any() else 0.0
         ulp = float(torch.finfo(eager.dtype).eps) * max(scale, float(torch.finfo(eager.dtype).tiny))
-        allowed = max(2 * eager_error(reference, eager), 4 * ulp)
+        allowed = max(2 * eager_error(reference, eager), 4 * ulp * steps)
         both = torch.isfinite(reference) & finite
         error = float((got.double()[both] - reference[both]).abs().max()) if both.any() else 0.0
         if error > allowed:
@@ -92,14 +93,15 @@ def difference(got, eager, reference=None):
     return ""
 
 
-def check(name, got, eager, reference=None):
-    why = difference(got, eager, reference)
+def check(name, got, eager, reference=None, steps=1):
+    why = difference(got, eager, reference, steps)
     assert not why, f"{name}: {why}"
 
 
 def main(namespace):
     """Runs the test_* functions of a script under the validation layer; its messages and leaks are failures."""
     failures = 0
+    torch.set_num_threads(1)
     options = dict(argument.split("=") for argument in sys.argv[2:])
     bl.options(validation=True, **{key: value == "1" for key, value in options.items()})
     device = bl.device()
