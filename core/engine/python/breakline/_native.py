@@ -34,7 +34,7 @@ def _sentence_for_missing(error):
             f"Breakline's engine is not built for CPython {version} ({sys.executable}): "
             f"run ./packaging/start.sh --python {sys.executable}"
         )
-    if not any(path.endswith(suffix) for path in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+    if not any(os.path.basename(path) == "_breakline" + suffix for path in built for suffix in importlib.machinery.EXTENSION_SUFFIXES):
         names = ", ".join(os.path.basename(path) for path in built)
         return (
             f"Breakline's engine was built for another Python ({names}), and {sys.executable} is {version}: "
