@@ -221,6 +221,10 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     if (is_name(name, "__dict__")) return dict;
     if (is_function_like(a)) return method(constant(a), constant(module));
   }
+  // A module subclass may look further in Python (torch._VF).
+  if (t != &PyModule_Type)
+    if (PyObject* g = py::type_lookup(t, py::intern("__getattr__")); g && PyFunction_Check(g) && !missing)
+      return call_nested(constant(g), {constant(module), constant(name)});
   if (missing) {
     PyObject* g = PyDict_GetItemString(d, "__getattr__");
     if (!g) {
