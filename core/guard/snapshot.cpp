@@ -29,8 +29,10 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
   slots_ = std::move(now);
   items_.clear();
   values_.assign(p.sources.size(), nullptr);
-  // A source is stable when nothing but versions and pinned slots decides what it yields.
-  std::vector<bool> stable(p.sources.size(), false);
+  // A source is stable when nothing but versions and pinned slots decides what it yields: then its object has the address
+  // of the last time. That alone does not make it the same object (the old one may have been freed and another made in
+  // its place); `sure` sources are: somebody who is checked holds them.
+  std::vector<bool> stable(p.sources.size(), false), sure(p.sources.size(), false);
   std::unordered_set<PyObject*> versioned;
   std::unordered_set<int64_t> pinned;
   std::unordered_set<int32_t> types;
@@ -49,8 +51,8 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
     if (x.kind != StepKind::kFetch) {
       bool covered = stable[id];
       switch (x.kind) {
-        case StepKind::kIdentity:
-        case StepKind::kEqual: break;  // the object is the same one; plain constants don't change
+        case StepKind::kIdentity: sure[id] = sure[id] || covered; break;  // the step holds its object
+        case StepKind::kEqual: covered = sure[id]; break;                 // plain constants don't change
         case StepKind::kDictLength:
         case StepKind::kDictKeys:
         case StepKind::kDictAbsent:
@@ -68,9 +70,10 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
     const Source& s = p.sources[id];
     bool parent_stable = s.parent < 0 || stable[static_cast<size_t>(s.parent)];
     PyObject* parent = s.parent >= 0 ? c.values[static_cast<size_t>(s.parent)] : nullptr;
-    bool is_stable = false;
+    bool parent_sure = s.parent < 0 || sure[static_cast<size_t>(s.parent)];
+    bool is_stable = false, is_sure = false;
     switch (s.kind) {
-      case SourceKind::kObject: is_stable = true; break;
+      case SourceKind::kObject: is_stable = is_sure = true; break;
       case SourceKind::kSlot:
         if (static_cast<size_t>(s.index) < slot_total && !varies[static_cast<size_t>(s.index)] && !first) {
           is_stable = true;
@@ -85,18 +88,20 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
         }
         break;
       case SourceKind::kDictItem:
+        // No two dicts ever have the same version, so the address says enough of the dict itself.
         if (parent_stable && PyDict_Check(parent)) {
-          is_stable = true;
+          is_stable = is_sure = true;
           watch_dict(parent);
         }
         break;
       case SourceKind::kMethodSelf:
       case SourceKind::kMethodFunction:
-      case SourceKind::kClosureCell: is_stable = parent_stable; break;
-      case SourceKind::kItem: is_stable = parent_stable && PyTuple_Check(parent); break;
+      case SourceKind::kClosureCell: is_stable = is_sure = parent_stable && parent_sure; break;
+      case SourceKind::kItem: is_stable = is_sure = parent_stable && parent_sure && PyTuple_Check(parent); break;
       default: break;
     }
     stable[id] = is_stable;
+    sure[id] = is_sure;
     if (is_stable) values_[id] = value;
     else residual(i);
   }

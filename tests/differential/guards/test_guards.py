@@ -12,6 +12,7 @@ import torch  # noqa: E402
 from harness import Tally, bits_equal, run_child, seed_all  # noqa: E402
 from torch import nn  # noqa: E402
 
+WARM = 5  # calls after which a guard program answers from its snapshot
 K = 3
 TABLE = {"a": 1}
 
@@ -147,12 +148,12 @@ def mutated(name):
         state = make()
         fn = wrap(pick(state))
         seen = []
-        for step in range(3):
-            if step == 1:
+        for step in range(2 * WARM):
+            if step == WARM:
                 mutate(state)
             seed_all(step)
             try:
-                seen.append(fn(*[a.double() if name == "parameter_dtype" and step else a for a in args(state)]))
+                seen.append(fn(*[a.double() if name == "parameter_dtype" and step >= WARM else a for a in args(state)]))
             except Exception as e:
                 seen.append((type(e).__name__, str(e)))
         outcomes.append(seen)
@@ -176,7 +177,7 @@ def inputs(name):
 
     fn, first, second = input_cases()[name]
     compiled = breakline.compile(fn, plan="replay")
-    for args in (first, second, first, second):
+    for args in (first, second, first, second, *[first] * WARM, second, first, *[second] * WARM, first):
         a, b = copy.deepcopy(args), copy.deepcopy(args)
         want, got = fn(*a), compiled(*b)
         if not (bits_equal(want, got) and bits_equal(a, b)):
@@ -207,6 +208,48 @@ def unlooked():
         if result[1] is not box.passed:
             return False, "passed object differs"
     return compiled.stats["recompiles"] == 0, str(compiled.stats)
+
+
+def reborn():
+    """Arguments made anew for each call, often where the last ones were freed: the address says nothing of the value."""
+    import breakline
+
+    box = Holder()
+    box.__dict__.update({f"n{i}": i for i in range(8)})
+
+    def plain(t, x):
+        return t + x + box.n0 + box.n1 + box.n2 + box.n3 + box.n4 + box.n5
+
+    bodies = {
+        "int": (plain, lambda k: int(f"{k}000")),
+        "float": (plain, lambda k: float(f"{k}.5")),
+        "tuple": (lambda t, x: plain(t, x[0]), lambda k: (k, box)),
+        "nested tuple": (lambda t, x: plain(t, x[1][0]), lambda k: (box, (k, box))),
+        "method": (lambda t, x: plain(t, x()), lambda k: boxes[k].number),
+        "closure": (lambda t, x: plain(t, x()), lambda k: (lambda: k)),
+        "default": (lambda t, x: plain(t, x()), lambda k: (lambda n=k: n)),
+        "dict": (lambda t, x: plain(t, x["k"]), lambda k: {"k": k}),
+        "list": (lambda t, x: plain(t, x[0]), lambda k: [k]),
+        "instance": (lambda t, x: plain(t, x.k), lambda k: Number(k)),
+        "text": (lambda t, x: plain(t, len(x) * 7 + ord(x[-1])), lambda k: "x" + str(k)),
+    }
+    boxes = [Number(k) for k in range(4)]
+    t = torch.zeros(2)
+    for name, (body, make) in bodies.items():
+        compiled = breakline.compile(body, plan="replay")
+        for k in [1] * (2 * WARM) + [2] + [1] * WARM + [3] * WARM + [2]:
+            want, got = body(t, make(k)), compiled(t, make(k))
+            if not bits_equal(want, got):
+                return False, f"{name} {k}: {want} {got}"
+    return True, ""
+
+
+class Number:
+    def __init__(self, k):
+        self.k = k
+
+    def number(self):
+        return self.k
 
 
 def toggled():
@@ -245,7 +288,7 @@ def main():
 
     jobs = {f"mutate.{n}": (lambda n=n: mutated(n)) for n in cases()}
     jobs |= {f"input.{n}": (lambda n=n: inputs(n)) for n in input_cases()}
-    jobs |= {"minimal.unlooked": unlooked, "policy.toggled": toggled}
+    jobs |= {"minimal.unlooked": unlooked, "reborn": reborn, "policy.toggled": toggled}
     for name, work in jobs.items():
         got = run(work)
         if isinstance(got, dict):
