@@ -220,8 +220,9 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
   next.kept = state_.kept;
   made.clear();
   outputs.clear();
-  state_ = std::move(next);
+  state_ = std::move(next);  // a swap
   context_.owned.clear();
+  next.clear();  // what the user's code let go of dies before the next instruction runs
   previous_ = &s;
   if (s.break_index >= 0) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
   Next n = step(&s, s.region, result);
