@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/resume/effects.h"
 
+#include <algorithm>
+
 namespace breakline::resume {
 
 using trace::Effect;
@@ -21,9 +23,18 @@ void EffectProgram::build(trace::Tracer& tracer, RecipeBuilder& builder) {
   }
 }
 
-bool EffectProgram::apply(const std::vector<PyObject*>& made) const {
+void EffectProgram::split(const Recipe& recipe) {
+  auto needs_late = [&](const EffectStep& s) {
+    return recipe.is_late(s.target) || recipe.is_late(s.key) || recipe.is_late(s.value) ||
+           std::any_of(s.items.begin(), s.items.end(), [&](int32_t i) { return recipe.is_late(i); });
+  };
+  late_from_ = static_cast<size_t>(std::find_if(steps_.begin(), steps_.end(), needs_late) - steps_.begin());
+}
+
+bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& made) const {
   auto at = [&](int32_t i) { return i >= 0 ? made[static_cast<size_t>(i)] : nullptr; };
-  for (const EffectStep& s : steps_) {
+  for (size_t n = from; n < to; ++n) {
+    const EffectStep& s = steps_[n];
     PyObject* target = at(s.target);
     switch (s.kind) {
       case Effect::kDictSet:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Carrying out a recipe. Nothing here runs user code: types are built-in or have plain constructors.
 #include "core/resume/recipe.h"
+
+#include <algorithm>
+
 #include "core/trace/types.h"
 
 namespace breakline::resume {
@@ -219,6 +222,29 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
   }
 }
 
+void Recipe::arrange() {
+  late_.assign(steps.size(), false);
+  std::vector<std::vector<int32_t>> fills_after(steps.size());
+  auto any_late = [&](const std::vector<int32_t>& kids) {
+    return std::any_of(kids.begin(), kids.end(), [&](int32_t k) { return is_late(k); });
+  };
+  for (size_t i = 0; i < fills.size(); ++i) {
+    int32_t ready = fills[i].step;
+    for (int32_t k : fills[i].kids) ready = std::max(ready, k);
+    fills_after[static_cast<size_t>(ready)].push_back(static_cast<int32_t>(i));
+  }
+  early_actions_.clear();
+  late_actions_.clear();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    late_[i] = steps[i].kind == RecipeKind::kDictIterator || any_late(steps[i].kids);
+    (late_[i] ? late_actions_ : early_actions_).push_back({false, static_cast<int32_t>(i)});
+    for (int32_t f : fills_after[i]) {
+      const RecipeFill& fill = fills[static_cast<size_t>(f)];
+      (is_late(fill.step) || any_late(fill.kids) ? late_actions_ : early_actions_).push_back({true, f});
+    }
+  }
+}
+
 bool Recipe::place_iterators(const std::vector<PyObject*>& made) const {
   for (size_t i = 0; i < steps.size(); ++i) {
     const RecipeStep& s = steps[i];
@@ -240,26 +266,25 @@ bool Recipe::place_iterators(const std::vector<PyObject*>& made) const {
   return true;
 }
 
-bool Recipe::run(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
-  made.clear();
-  made.reserve(steps.size());
-  bool ok = true;
-  for (const RecipeStep& s : steps) {
-    PyObject* o = make(s, values, outputs, made);
-    if (!o) {
-      ok = false;
-      break;
-    }
-    made.push_back(o);
-  }
-  for (size_t i = 0; ok && i < fills.size(); ++i) ok = fill(fills[i], made);
-  ok = ok && place_iterators(made);
-  if (!ok) {
-    for (PyObject* o : made) Py_DECREF(o);
-    made.clear();
+bool Recipe::carry_out(const std::vector<Action>& actions, PyObject* const* values, PyObject* const* outputs,
+                       std::vector<PyObject*>& made) const {
+  for (const Action& a : actions) {
+    const size_t i = static_cast<size_t>(a.index);
+    bool ok = a.fill ? fill(fills[i], made) : (made[i] = make(steps[i], values, outputs, made)) != nullptr;
+    if (ok) continue;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the state of a segment could not be rebuilt");
+    return false;
   }
-  return ok;
+  return true;
+}
+
+bool Recipe::make_early(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
+  made.assign(steps.size(), nullptr);
+  return carry_out(early_actions_, values, outputs, made);
+}
+
+bool Recipe::make_late(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
+  return late_actions_.empty() || carry_out(late_actions_, values, outputs, made);
 }
 
 }  // namespace breakline::resume

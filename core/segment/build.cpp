@@ -190,6 +190,8 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
     }
   }
   s->effects.build(t, builder);
+  s->recipe.arrange();
+  s->effects.split(s->recipe);
   s->side_effects = !s->effects.empty();
   s->with_torch = torch::available();
   s->ambient = t.entry_ambient();

@@ -188,8 +188,11 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
     return run_to_exception(result);
   }
   OwnedList made;
-  if (!s.recipe.run(context_.values.data(), outputs.items.data(), made.items)) return Next::kError;
-  if (!s.effects.apply(made.items)) return Next::kError;
+  PyObject* const* values = context_.values.data();
+  if (!s.recipe.make_early(values, outputs.items.data(), made.items) || !s.effects.apply_early(made.items) ||
+      !s.recipe.make_late(values, outputs.items.data(), made.items) || !s.effects.apply_late(made.items) ||
+      !s.recipe.place_iterators(made.items))
+    return Next::kError;
   auto share = [&](int32_t i) -> PyObject* { return i < 0 ? nullptr : Py_NewRef(made.items[static_cast<size_t>(i)]); };
   if (s.exit == trace::ExitKind::kReturn) {
     *result = share(s.result);

@@ -567,6 +567,7 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
       mutated();
       keep_borrowed(name);
       effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+      release(nullptr);
       return;
     }
     PyObject* set = py::type_lookup(Py_TYPE(a), py::intern("__set__"));

@@ -314,13 +314,8 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
       }
       if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty()) {
         PyObject* target = PyWeakref_GetObject(callee->object);
-        // An object that only this function holds dies when the function lets go of it, which a trace does not see.
-        auto held = by_object_.find(target);
-        bool known = held != by_object_.end() && held->second->source >= 0;
-        bool local = known && sources_[held->second->source].kind == SourceKind::kSlot;
-        bool elsewhere = known && !local;  // something outside the function holds it, as a module holds its parameters
-        if (target != Py_None && !elsewhere && (local || (torch::available() && torch::is_tensor(target))))
-          stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
+        // An object dies when the last reference goes, which a trace does not see: the guard says how it was before.
+        if (target != Py_None && may_have_released(callee)) stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
         Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
         if (target == Py_None) force(v);
         return v;

@@ -140,6 +140,8 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
     Effect e{Effect::kDictSet, d, key, value, nullptr};
     effects_.push_back(e);
     d->dirty = true;
+    if (place && *place) release(*place);
+    if (!place && !d->loaded) release(nullptr);
   }
   if (place && (*place || !d->loaded)) {
     bool was_absent = *place == nullptr;
@@ -169,6 +171,7 @@ void Tracer::dict_delete(Value* d, Value* key) {
   mutated();
   if (d->source >= 0) {
     effects_.push_back({Effect::kDictDelete, d, key, nullptr, nullptr});
+    release(*place);
     d->dirty = true;
   }
   auto& entries = d->dict->entries;

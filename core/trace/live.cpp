@@ -6,6 +6,21 @@
 
 namespace breakline::trace {
 
+void Tracer::release(Value* v) {
+  if (v && v->kind == Kind::kConstant && !PyType_IS_GC(Py_TYPE(v->object))) return;  // numbers and texts hold nothing
+  released_ = true;
+}
+
+bool Tracer::may_have_released(Value* callee) const {
+  if (released_) return true;
+  std::unordered_set<const Value*> held{callee};
+  for (const auto& f : frames_) {
+    held.insert(f->locals_.begin(), f->locals_.end());
+    held.insert(f->stack.begin(), f->stack.end());
+  }
+  return std::any_of(entry_values_.begin(), entry_values_.end(), [&](const Value* v) { return !held.count(v); });
+}
+
 using guard::is_plain_constant;
 using guard::SourceKind;
 using guard::StepKind;

@@ -52,7 +52,9 @@ struct Opcodes {
   }
   static void cell_changed(Tracer& t, Value* c) {
     t.mutated();
-    if (c->source < 0 || c->dirty) return;
+    if (c->source < 0) return;
+    t.release(nullptr);
+    if (c->dirty) return;
     c->dirty = true;
     t.touched_.push_back(c);
   }

@@ -26,7 +26,9 @@ void Tracer::list_load(Value* l) {
 
 void Tracer::list_touch(Value* l) {
   mutated();
-  if (l->source < 0 || l->dirty) return;
+  if (l->source < 0) return;
+  release(nullptr);
+  if (l->dirty) return;
   l->dirty = true;
   touched_.push_back(l);
 }
@@ -76,6 +78,7 @@ void Tracer::set_apply(Value* s, SetOperation::Kind kind, Value* item) {
   if (r < 0) quiet("set operation", true);
   mutated();
   s->history.push_back({kind, o ? keep_borrowed(o) : nullptr});
+  if (s->source >= 0) release(nullptr);
   if (s->source >= 0 && !s->dirty) {
     s->dirty = true;
     touched_.push_back(s);

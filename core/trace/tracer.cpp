@@ -31,6 +31,8 @@ void Tracer::reset() {
   frames_.clear();
   effects_.clear();
   touched_.clear();
+  entry_values_.clear();
+  released_ = false;
   handled_ = return_value_ = nullptr;
   instruction_count_ = outer_instruction_ = 0;
   nesting_ = 0;
@@ -65,6 +67,7 @@ void Tracer::start(const std::vector<EntryFrame>& entry) {
       PyObject* o = slots_[slot];
       Value* v = o ? live(o, sources_.slot(static_cast<int64_t>(slot))) : nullptr;
       (i < static_cast<size_t>(e.code->slot_count) ? f->locals_ : f->stack).push_back(v);
+      if (v) entry_values_.push_back(v);
     }
     codes_.push_back(e.code);
     frames_.push_back(std::move(f));

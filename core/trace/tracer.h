@@ -136,6 +136,10 @@ class Tracer {
   std::string name_of(PyObject* callable);
 
   void mutated() { ++mutations_; }
+  /// An existing object stops being referenced from an existing place (null: it is not known which one).
+  void release(Value* v);
+  /// Whether objects of the entry state may have lost a reference since the entry. `callee` does not count.
+  bool may_have_released(Value* callee) const;
 
   // containers
   Value** dict_find(Value* dict, Value* key);
@@ -294,6 +298,8 @@ class Tracer {
   std::vector<Value*> tensor_values_;  ///< by graph value
   std::vector<std::unique_ptr<SymFrame>> frames_;
   std::vector<Effect> effects_;
+  std::vector<Value*> entry_values_;  ///< bound locals and operands at the entry
+  bool released_ = false;
   std::vector<Value*> touched_;  ///< live lists, sets and cells that were changed
   Value* handled_ = nullptr;
   Value* return_value_ = nullptr;
