@@ -22,7 +22,8 @@ class EffectProgram {
   void build(trace::Tracer& tracer, RecipeBuilder& builder);
   /// Finds the first change that needs an object the recipe makes late.
   void split(const Recipe& recipe);
-  /// The changes before that one, and those from it on. False: error set (out of memory); what was applied stays.
+  /// The changes before that one, and those from it on. False: error set (out of memory); what was applied
+  /// stays.
   bool apply_early(const std::vector<PyObject*>& made) const { return apply(0, late_from_, made); }
   bool apply_late(const std::vector<PyObject*>& made) const { return apply(late_from_, steps_.size(), made); }
   bool empty() const { return steps_.empty(); }

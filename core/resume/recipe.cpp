@@ -151,6 +151,10 @@ int32_t RecipeBuilder::emit_iterator(Value* v) {
   switch (v->iterator) {
     case IteratorKind::kSequence:
       s.kind = RecipeKind::kListIterator;
+      if (v->items.size() > 1) {
+        s.kind = RecipeKind::kContainerIterator;
+        s.kids[0] = s.kids[1];
+      }
       break;
     case IteratorKind::kReversed:
       s.kind = RecipeKind::kReversedIterator;
@@ -175,7 +179,8 @@ int32_t RecipeBuilder::emit_iterator(Value* v) {
       s.kind = RecipeKind::kChain;
       break;
     case IteratorKind::kDictView:
-      s.kind = RecipeKind::kDictIterator;
+      s.kind = RecipeKind::kContainerIterator;
+      s.kids.push_back(emit(v->items[0]->items[0]));  // the dict behind the view
       break;
   }
   return add(std::move(s));

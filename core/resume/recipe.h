@@ -34,7 +34,7 @@ enum class RecipeKind : uint8_t {
   kMap,
   kFilter,
   kChain,
-  kDictIterator,
+  kContainerIterator,  ///< over a dict view, a set, a text
 };
 
 /// One object to make. `kids` are indices of earlier steps (-1 = null).
@@ -54,20 +54,23 @@ struct RecipeFill {
   std::vector<int32_t> kids;
 };
 
-/// How the live objects of a segment's exit come into being. A container is filled as soon as its content exists.
-/// What looks at the final content of a container (an iterator over a dict, and whatever holds one) is made late:
-/// after the segment's effects. Immutable once arranged; borrowed objects are kept alive by the segment. GIL.
+/// How the live objects of a segment's exit come into being. A container is filled as soon as its content
+/// exists. What looks at the final content of a container (an iterator over a dict, and whatever holds one)
+/// is made late: after the segment's effects. Immutable once arranged; borrowed objects are kept alive by the
+/// segment. GIL.
 class Recipe {
  public:
   /// Orders steps and fills, once all are there.
   void arrange();
   bool is_late(int32_t step) const { return step >= 0 && late_[static_cast<size_t>(step)]; }
-  /// Makes everything but the late steps. `values`: guard scratch; `outputs`: graph outputs. `made` gets one owned
-  /// reference per step, null for a late one. False: error set; what `made` holds is still the caller's.
+  /// Makes everything but the late steps. `values`: guard scratch; `outputs`: graph outputs. `made` gets one
+  /// owned reference per step, null for a late one. False: error set; what `made` holds is still the
+  /// caller's.
   bool make_early(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const;
   /// Makes the late steps. False as above.
   bool make_late(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const;
-  /// Moves iterators over sequences to their position; the last thing, since a sequence may only now be long enough.
+  /// Moves iterators over sequences to their position; the last thing, since a sequence may only now be long
+  /// enough.
   bool place_iterators(const std::vector<PyObject*>& made) const;
   std::vector<RecipeStep> steps;
   std::vector<RecipeFill> fills;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Carrying out a recipe. Nothing here runs user code: types are built-in or have plain constructors.
-#include "core/resume/recipe.h"
-
 #include <algorithm>
 
+#include "core/resume/recipe.h"
 #include "core/trace/types.h"
 
 namespace breakline::resume {
@@ -87,6 +86,26 @@ PyObject* set_of(const RecipeStep& s) {
   }
   if (s.object == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)) return PyFrozenSet_New(set.get());
   return set.release();
+}
+
+/// An iterator over `over` (`container` itself or a view of it), which had `size` entries when the iterator
+/// was made. When it has another size now, the iterator's next step must be the RuntimeError about it.
+PyObject* container_iterator(PyObject* over, PyObject* container, int64_t size) {
+  if (PyObject_Size(container) == size) return PyObject_GetIter(over);
+  py::Ref copy = py::Ref::steal(PyObject_CallMethod(container, "copy", nullptr));
+  py::Ref view = copy;
+  if (copy && PyDict_Check(container)) {
+    const char* name = PyDictValues_Check(over) ? "values" : PyDictItems_Check(over) ? "items" : "keys";
+    view = py::Ref::steal(PyObject_CallMethod(copy.get(), name, nullptr));
+  }
+  py::Ref it = view ? py::Ref::steal(PyObject_GetIter(view.get())) : py::Ref();
+  py::Ref key =
+      it ? py::Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))) : py::Ref();
+  if (!key) return nullptr;
+  const bool set = PyAnySet_Check(copy.get());
+  if ((set ? PySet_Add(copy.get(), key.get()) : PyObject_SetItem(copy.get(), key.get(), Py_None)) < 0)
+    return nullptr;
+  return it.release();
 }
 
 }  // namespace
@@ -177,8 +196,8 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       if (!rest || s.kids.size() == 1) return rest.release();
       return call_named("itertools", "chain", PyTuple_Pack(2, kid(1), rest.get()));
     }
-    case RecipeKind::kDictIterator:
-      return PyObject_GetIter(kid(0));
+    case RecipeKind::kContainerIterator:
+      return container_iterator(kid(0), kid(1), s.b);
   }
   return nullptr;
 }
@@ -236,7 +255,7 @@ void Recipe::arrange() {
   early_actions_.clear();
   late_actions_.clear();
   for (size_t i = 0; i < steps.size(); ++i) {
-    late_[i] = steps[i].kind == RecipeKind::kDictIterator || any_late(steps[i].kids);
+    late_[i] = steps[i].kind == RecipeKind::kContainerIterator || any_late(steps[i].kids);
     (late_[i] ? late_actions_ : early_actions_).push_back({false, static_cast<int32_t>(i)});
     for (int32_t f : fills_after[i]) {
       const RecipeFill& fill = fills[static_cast<size_t>(f)];
@@ -248,7 +267,8 @@ void Recipe::arrange() {
 bool Recipe::place_iterators(const std::vector<PyObject*>& made) const {
   for (size_t i = 0; i < steps.size(); ++i) {
     const RecipeStep& s = steps[i];
-    if (s.kind == RecipeKind::kDictIterator) {
+    if (s.kind == RecipeKind::kContainerIterator) {
+      if (PyObject_Size(made[static_cast<size_t>(s.kids[1])]) != s.b) continue;  // it only raises
       for (int64_t n = 0; n < s.a; ++n) {
         PyObject* x = PyIter_Next(made[i]);
         if (!x) return !PyErr_Occurred();
@@ -278,12 +298,14 @@ bool Recipe::carry_out(const std::vector<Action>& actions, PyObject* const* valu
   return true;
 }
 
-bool Recipe::make_early(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
+bool Recipe::make_early(PyObject* const* values, PyObject* const* outputs,
+                        std::vector<PyObject*>& made) const {
   made.assign(steps.size(), nullptr);
   return carry_out(early_actions_, values, outputs, made);
 }
 
-bool Recipe::make_late(PyObject* const* values, PyObject* const* outputs, std::vector<PyObject*>& made) const {
+bool Recipe::make_late(PyObject* const* values, PyObject* const* outputs,
+                       std::vector<PyObject*>& made) const {
   return late_actions_.empty() || carry_out(late_actions_, values, outputs, made);
 }
 

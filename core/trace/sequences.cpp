@@ -110,6 +110,13 @@ Value* Tracer::iterator_of(Value* v) {
     it->items = {over};
     return it;
   };
+  // Over what is no sequence: steps through the items it has now; rebuilt from the container itself.
+  auto snapshot = [&](Value* container, Values items) {
+    Value* it = sequence(tuple(std::move(items)));
+    it->stop = static_cast<int64_t>(it->items[0]->items.size());
+    it->items.push_back(container);
+    return it;
+  };
   switch (v->kind) {
     case Kind::kIterator:
     case Kind::kGenerator: return v;
@@ -128,9 +135,7 @@ Value* Tracer::iterator_of(Value* v) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
           items.push_back(constant(PyTuple_GET_ITEM(all.get(), i)));
       }
-      Value* it = sequence(tuple(std::move(items)));
-      it->number = 1;  // stands for a set iterator: not rebuilt as such
-      return it;
+      return snapshot(v, std::move(items));
     }
     case Kind::kDict: {
       Value* view = make(Kind::kDictView);
@@ -154,9 +159,7 @@ Value* Tracer::iterator_of(Value* v) {
         Values items;
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i)
           items.push_back(constant(PyTuple_GET_ITEM(all.get(), i)));
-        Value* it = sequence(tuple(std::move(items)));
-        if (!PyTuple_Check(o)) it->number = 1;
-        return it;
+        return PyTuple_Check(o) ? sequence(tuple(std::move(items))) : snapshot(v, std::move(items));
       }
       if (PyType_Check(o)) {  // an enum class
         PyObject* f = py::type_lookup(Py_TYPE(o), py::intern("__iter__"));
@@ -214,6 +217,8 @@ Value* Tracer::next_of(Value* it) {
     case IteratorKind::kSequence: {
       Value* s = it->items[0];
       if (s->kind == Kind::kList) list_load(s);
+      if (it->items.size() > 1 && it->items[1]->kind == Kind::kSet && set_size(it->items[1]) != it->stop)
+        quiet("Set changed size during iteration", true);
       if (it->position >= static_cast<int64_t>(s->items.size())) return end();
       mutated();
       return s->items[static_cast<size_t>(it->position++)];
