@@ -16,8 +16,7 @@ namespace breakline::engine {
 namespace {
 
 struct CompiledFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   segment::Root* root;
   PyObject* dict;
   PyObject* weak;
@@ -43,7 +42,8 @@ bool announce(CompiledFunction* self, PyObject* const* args, size_t nargsf, PyOb
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
     if (PyDict_SetItem(words.get(), PyTuple_GET_ITEM(names, i), args[n + i]) < 0) return false;
   py::Ref hook = py::Ref::borrow(self->on_call);
-  py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(hook.get(), reinterpret_cast<PyObject*>(self), tuple.get(), words.get(), nullptr));
+  py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(hook.get(), reinterpret_cast<PyObject*>(self),
+                                                          tuple.get(), words.get(), nullptr));
   return static_cast<bool>(r);
 }
 
@@ -78,7 +78,8 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
     state.handled = Py_XNewRef(resume::thread_handled());
     return segment::run_root(root, state);
   } catch (py::PythonError&) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "breakline: an internal error without a message");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_SystemError, "breakline: an internal error without a message");
     return nullptr;
   } catch (std::exception& e) {
     PyErr_Format(PyExc_SystemError, "breakline: internal error: %s", e.what());
@@ -121,8 +122,13 @@ PyObject* bind(PyObject* self, PyObject* owner, PyObject*) {
 }
 
 PyObject* get_function(PyObject* o, void*) { return Py_NewRef(self_of(o)->root->function()); }
+/// A compiled function passes for a function: libraries ask `isinstance(f, types.FunctionType)` before they
+/// look at one.
+PyObject* get_class(PyObject*, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(&PyFunction_Type)); }
 PyObject* get_stats(PyObject* o, void*) { return stats_of(*self_of(o)->root); }
-PyObject* get_on_call(PyObject* o, void*) { return Py_NewRef(self_of(o)->on_call ? self_of(o)->on_call : Py_None); }
+PyObject* get_on_call(PyObject* o, void*) {
+  return Py_NewRef(self_of(o)->on_call ? self_of(o)->on_call : Py_None);
+}
 int set_on_call(PyObject* o, PyObject* v, void*) {
   Py_XINCREF(v);
   Py_XSETREF(self_of(o)->on_call, v);
@@ -137,7 +143,9 @@ PyObject* configure(PyObject* o, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"device", "plan", "fullgraph", "target_id", nullptr};
   const char *device = nullptr, *plan = nullptr, *target = nullptr;
   PyObject* fullgraph = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$zzOz", const_cast<char**>(names), &device, &plan, &fullgraph, &target)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$zzOz", const_cast<char**>(names), &device, &plan,
+                                   &fullgraph, &target))
+    return nullptr;
   segment::Root& r = *self_of(o)->root;
   std::string new_device = device ? device : r.device, new_plan = plan ? plan : "";
   bool changed = new_device != r.device || new_plan != r.plan;
@@ -149,20 +157,20 @@ PyObject* configure(PyObject* o, PyObject* args, PyObject* kwargs) {
   Py_RETURN_NONE;
 }
 
-PyObject* repr(PyObject* o) {
-  return PyUnicode_FromFormat("<compiled %R>", self_of(o)->root->function());
-}
+PyObject* repr(PyObject* o) { return PyUnicode_FromFormat("<compiled %R>", self_of(o)->root->function()); }
 
-PyMethodDef kMethods[] = {
-    {"report", report, METH_NOARGS, "One entry of `targets` of the report."},
-    {"reset", reset, METH_NOARGS, "Forgets everything compiled."},
-    {"configure", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(configure)), METH_VARARGS | METH_KEYWORDS, "Changes device, plan, fullgraph."},
-    {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef kAttributes[] = {{"function", get_function, nullptr, "The Python function.", nullptr},
-                             {"stats", get_stats, nullptr, "Counts.", nullptr},
-                             {"on_call", get_on_call, set_on_call, "Called before each call as a root.", nullptr},
-                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef kMethods[] = {{"report", report, METH_NOARGS, "One entry of `targets` of the report."},
+                          {"reset", reset, METH_NOARGS, "Forgets everything compiled."},
+                          {"configure", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(configure)),
+                           METH_VARARGS | METH_KEYWORDS, "Changes device, plan, fullgraph."},
+                          {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef kAttributes[] = {
+    {"function", get_function, nullptr, "The Python function.", nullptr},
+    {"__class__", get_class, nullptr, "The class of functions, which it stands for.", nullptr},
+    {"stats", get_stats, nullptr, "Counts.", nullptr},
+    {"on_call", get_on_call, set_on_call, "Called before each call as a root.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
@@ -178,8 +186,10 @@ PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                         {Py_tp_getset, kAttributes},
                         {Py_tp_members, kMembers},
                         {0, nullptr}};
-PyType_Spec kSpec = {"breakline._breakline.CompiledFunction", sizeof(CompiledFunction), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, kSlots};
+PyType_Spec kSpec = {
+    "breakline._breakline.CompiledFunction", sizeof(CompiledFunction), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    kSlots};
 
 bool probe(PyObject* object, trace::CompiledView* out) {
   if (!is_compiled_function(object)) return false;
@@ -199,8 +209,8 @@ int add_compiled_function(PyObject* module) {
   return PyModule_AddObjectRef(module, "CompiledFunction", reinterpret_cast<PyObject*>(type));
 }
 
-PyObject* make_compiled(PyObject* function, bool fullgraph, const std::string& device, const std::string& plan,
-                        const std::string& name, const std::string& target_id) {
+PyObject* make_compiled(PyObject* function, bool fullgraph, const std::string& device,
+                        const std::string& plan, const std::string& name, const std::string& target_id) {
   auto* self = reinterpret_cast<CompiledFunction*>(PyType_GenericAlloc(type, 0));
   if (!self) return nullptr;
   self->vectorcall = vectorcall;

@@ -12,7 +12,7 @@ from . import _native, markers, report
 
 DEVICES = ("cpu", "vulkan")
 PLANS = (None, "replay")
-MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 _targets = []  # weak references to every compiled object of the process, in order of making
 _on_new_target = None  # the engine server's hook
@@ -61,7 +61,7 @@ def _say(error, sentence):
 
 def _check(options):
     fullgraph, device, plan = options["fullgraph"], options["device"], options["plan"]
-    if not isinstance(fullgraph, bool):
+    if isinstance(fullgraph, (str, bytes)) or fullgraph not in (True, False):
         _say(TypeError, f"fullgraph must be True or False, not {fullgraph!r}.")
     if device not in DEVICES:
         _say(ValueError, f'device must be "cpu" or "vulkan", not {device!r}.')
@@ -70,8 +70,10 @@ def _check(options):
     backend, mode, dynamic = options["backend"], options["mode"], options["dynamic"]
     if backend is not None and not isinstance(backend, str) and not callable(backend):
         _say(TypeError, f"backend must be a name, a callable or None, not {backend!r}.")
-    if mode not in MODES:
-        _say(ValueError, f"mode must be one of {', '.join(repr(m) for m in MODES[1:])} or None, not {mode!r}.")
+    if mode is not None and mode not in MODES:
+        _say(RuntimeError, f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if options["name"] is not None and not isinstance(options["name"], str):
+        _say(TypeError, f"name must be a text or None, not {options['name']!r}.")
     if options["options"] is not None and not isinstance(options["options"], dict):
         _say(TypeError, f"options must be a dictionary or None, not {options['options']!r}.")
     if mode is not None and options["options"] is not None:
@@ -100,7 +102,8 @@ def compile(
     isolate_recompiles=None,
     shapes_spec=None,
 ):
-    """Compiles a function, a bound method or a module instance; without a first argument, returns a decorator.
+    """Compiles a function, a bound method or a module instance; without a first argument, returns a decorator. A class
+    is returned as it is, with its `__call__` compiled: that is what its instances then run.
 
     fullgraph  True: any graph break is an error, and nothing relaxes that.
     device     "cpu" (also None) or "vulkan": where the graphs run.
@@ -134,23 +137,19 @@ def compile(
         return subject
     if backend == "eager" and plan is None:
         plan = "replay"
-    options = dict(fullgraph=fullgraph or _defaults["fullgraph"], device=settings["device"], plan=plan)
+    options = dict(fullgraph=bool(fullgraph) or _defaults["fullgraph"], device=settings["device"], plan=plan)
     return _compile_subject(subject, options, name)
 
 
 def _compile_subject(subject, options, name):
     if isinstance(subject, type):
-        _say(
-            TypeError,
-            f"breakline.compile takes a function or a module instance, not the class {subject.__name__}: "
-            f"compile an instance, as in breakline.compile({subject.__name__}(...)).",
-        )
+        return _compile_class(subject, options, name)
     if isinstance(subject, staticmethod):
         return staticmethod(_compile_subject(subject.__func__, options, name))
     if isinstance(subject, classmethod):
         return classmethod(_compile_subject(subject.__func__, options, name))
-    subject = _original(subject)
-    if isinstance(subject, types.FunctionType):
+    subject = markers.innermost(_original(subject))
+    if isinstance(subject, types.FunctionType) and not is_compiled(subject):
         return _compile_function(subject, options, name or subject.__qualname__.replace("<locals>.", ""), "function")
     if isinstance(subject, types.MethodType):
         return _compile_method(subject, options, name)
@@ -164,6 +163,20 @@ def _compile_subject(subject, options, name):
     if isinstance(call, types.FunctionType):
         return _compile_method(types.MethodType(call, subject), options, name or type(subject).__name__)
     return _compile_function(_as_function(subject), options, name or _callable_name(subject), "function")
+
+
+def _compile_class(cls, options, name):
+    """Lets calls of the class's instances run compiled, as PyTorch does with a class; a class whose instances can't be
+    called is left as it is."""
+    call = getattr(cls, "__call__", None)
+    if is_compiled(call):
+        call = call._breakline_target.function
+    if isinstance(call, types.FunctionType):
+        forward = getattr(getattr(cls, "forward", None), "__code__", None) or call.__code__
+        kind = "module" if markers._is_module_class(cls) else "method"
+        place = (forward.co_filename, forward.co_firstlineno)
+        cls.__call__ = _compile_function(call, options, name or cls.__name__, kind, place)
+    return cls
 
 
 def _callable_name(subject):
@@ -219,23 +232,46 @@ def _compile_function(function, options, name, kind, place=None):
     for attribute in functools.WRAPPER_ASSIGNMENTS:
         with contextlib.suppress(AttributeError, TypeError):
             setattr(compiled, attribute, getattr(function, attribute))
+    notes = {key: value for key, value in vars(function).items() if not key.startswith(_OWN_NOTES)}
+    compiled.__dict__.update(notes)
     compiled.__wrapped__ = function
     compiled._torchdynamo_orig_callable = function
     compiled._torchdynamo_wrapper_id = id(compiled)
-    _make_reports_whole(type(compiled))
+    _finish_type(type(compiled))
     target = Target(compiled, function, name=name, kind=kind, options=options, place=place or _place(function))
     compiled._breakline_target = target
     _targets.append(weakref.ref(compiled))
+    if len(_targets) > 1000 and len(_targets) & (len(_targets) - 1) == 0:
+        targets()  # forgets the dead ones
     if _on_new_target is not None:
         _on_new_target(target)
     return compiled
 
 
-def _make_reports_whole(kind):
-    """Lets the engine object's `report()` give a whole report; its own, one target's, stays as `target_report()`."""
-    if not hasattr(kind, "target_report"):
-        kind.target_report = kind.report
-        kind.report = lambda self: report.of_targets([self._breakline_target])
+_OWN_NOTES = ("_torchdynamo_", "_breakline_")  # what compile and disable write into a wrapper's __dict__
+_FUNCTION_ATTRIBUTES = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__", "__builtins__")
+
+
+def _of_the_function(name):
+    return property(
+        lambda self: getattr(self.function, name),
+        lambda self, value: setattr(self.function, name, value),
+        doc=f"The function's own {name}.",
+    )
+
+
+def _finish_type(kind):
+    """Gives the engine's class what is easier said in Python: `report()` gives a whole report (one target's stays as
+    `target_report()`), and a compiled function is copied and pickled, by its name, as a function is."""
+    if hasattr(kind, "target_report"):
+        return
+    kind.target_report = kind.report
+    kind.report = lambda self: report.of_targets([self._breakline_target])
+    for name in _FUNCTION_ATTRIBUTES:
+        setattr(kind, name, _of_the_function(name))
+    kind.__copy__ = lambda self: self
+    kind.__deepcopy__ = lambda self, memo: self
+    kind.__reduce_ex__ = lambda self, protocol: self.__qualname__
 
 
 def explain(fn, *args, **kwargs):
@@ -268,14 +304,18 @@ def tally():
     return dict(extension.tally())
 
 
+# PyTorch's stances that choose when to compile, not what is computed: the default here.
+_STANCES = ("default", "force_eager", "eager_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+
+
 class set_stance:
-    """`set_stance("default")` or `set_stance("force_eager")`, as a call, a context manager or a decorator. The other
-    stances of PyTorch are refused."""
+    """`set_stance(stance)`, as a call, a context manager or a decorator. "force_eager" runs everything as plain Python;
+    the other stances of PyTorch only say when to compile, and mean "default" here. "fail_on_recompile" is refused."""
 
     def __init__(self, stance="default", **_ignored):
         global _stance
-        if stance not in ("default", "force_eager"):
-            raise ValueError(f'The stance must be "default" or "force_eager", not {stance!r}.')
+        if stance not in _STANCES:
+            raise ValueError(f"The stance must be one of {', '.join(_STANCES)}, not {stance!r}.")
         self._stance, self._outer = stance, _stance
         self._apply(stance)
 

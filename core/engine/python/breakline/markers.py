@@ -119,6 +119,13 @@ def _is_module(value):
     return torch is not None and isinstance(value, torch.nn.Module)
 
 
+def _is_module_class(cls):
+    import sys
+
+    torch = sys.modules.get("torch")
+    return torch is not None and issubclass(cls, torch.nn.Module)
+
+
 def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     """Keeps a function out of graphs: at its call the graph breaks and its body runs as plain Python, with everything
     it calls (`recursive=True`) or with the functions it calls compiled on their own (`recursive=False`)."""
