@@ -335,6 +335,20 @@ PyObject* Run::go() {
         site.executor = true;
         return run_rest();
       }
+      if (std::string why; torch::available() && !torch::current_ambient().traceable(&why)) {
+        // Modes and transforms see every operation: nothing is traced while one is in force.
+        const bytecode::Code* code = site.frames.back().code;
+        root_.skip(code->qualname, code->file, code->first_line, why);
+        if (!progress) ++coverage().roots_traced;
+        progress = true;
+        previous_ = nullptr;
+        PyObject* result = nullptr;
+        switch (step(nullptr, ambient_, &result)) {
+          case Next::kDone: return result;
+          case Next::kError: return nullptr;
+          case Next::kSite: continue;
+        }
+      }
       try {
         s = build_segment(root_, site, state_, ambient_);
         if (!s) return nullptr;

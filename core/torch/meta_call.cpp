@@ -183,7 +183,11 @@ std::optional<InferFailure> check_keyword(const std::string& name, PyObject* val
 std::optional<InferFailure> prepare(const Call& call, bool own_twins, Prepared& out) {
   for (ValueId id : call.operands) {
     const TensorMeta& m = call.graph.values[static_cast<size_t>(id)].meta;
-    out.twins.push_back(py::Ref::steal(own_twins ? fresh_meta_twin(m) : meta_twin(m)));
+    py::Ref twin = py::Ref::steal(own_twins ? fresh_meta_twin(m) : meta_twin(m));
+    // Operands of one kind share the kept twin, and then a result could not be told to belong to one of them.
+    const bool taken = std::any_of(out.twins.begin(), out.twins.end(), [&twin](const py::Ref& t) { return t.get() == twin.get(); });
+    if (twin && taken) twin = py::Ref::steal(fresh_meta_twin(m));
+    out.twins.push_back(std::move(twin));
     if (!out.twins.back()) {
       PyErr_Clear();
       return failure(InferFailure::kUnsupported, "no meta tensor of this kind can be made");
@@ -203,7 +207,8 @@ std::optional<InferFailure> prepare(const Call& call, bool own_twins, Prepared& 
     if (auto bad = set_device(object, moves_device(call), out)) return bad;
     out.args.push_back(std::move(object));
   }
-  const bool add_device = call.info.kind == CallableKind::kFactory;
+  // Without a tensor among its operands a call would make real ones (and draw from the random stream).
+  const bool add_device = call.info.kind == CallableKind::kFactory || call.operands.empty();
   std::vector<py::Ref> names;
   bool has_device = false;
   for (const auto& [name, a] : call.kwargs) {
@@ -392,7 +397,12 @@ std::variant<Inferred, InferFailure> run_once(const Call& call) {
   const py::Ref result =
       py::Ref::steal(PyObject_Vectorcall(call.callable, flat.data(), made.args.size(), made.names.get()));
   microseconds += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  if (!result) return failure_of_error();
+  if (!result) {
+    const bool refused = call.operands.empty() && call.info.kind != CallableKind::kFactory && PyErr_ExceptionMatches(PyExc_TypeError);
+    InferFailure bad = failure_of_error();
+    if (refused) bad = failure(InferFailure::kUnsupported, bad.message);  // perhaps only the added device
+    return bad;
+  }
   return classify_all(call, made, result.get());
 }
 

@@ -79,6 +79,7 @@ constexpr NameGroup kGroups[] = {
      "record_stream"},
     {S::kTensor, K::kBreak, "backward", "backward"},
     {S::kTensor, K::kBreak, "requires-grad", "requires_grad_ retain_grad"},
+    {S::kBoth, K::kBreak, "tensor-data", "is_inference"},
     {S::kTensor, K::kBreak, "tensor-hook", "register_hook register_post_accumulate_grad_hook"},
     {S::kTensor, K::kBreak, "deepcopy", "__deepcopy__"},
     {S::kTensor, K::kBreak, "sparse-tensor",

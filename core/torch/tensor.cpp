@@ -156,6 +156,11 @@ RawMeta raw_meta(PyObject* tensor) {
   return m;
 }
 
+bool is_inference_tensor(PyObject* tensor) {
+  const auto& known = the_layout.inference_key_sets;
+  return std::find(known.begin(), known.end(), raw_meta(tensor).key_set) != known.end();
+}
+
 graph::TensorMeta meta_of(PyObject* tensor) {
   const RawMeta raw = raw_meta(tensor);
   graph::TensorMeta m;

@@ -38,6 +38,8 @@ RawMeta raw_meta(PyObject* tensor);
 /// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
 /// no wrapper. Where it is false, raw_meta leaves sizes and strides null.
 bool is_plain_keys(uint64_t key_set);
+/// Made under inference mode: no version counter, not to be written or saved for backward elsewhere.
+bool is_inference_tensor(PyObject* tensor);
 /// Same as an owning value.
 graph::TensorMeta meta_of(PyObject* tensor);
 void* data_ptr(PyObject* tensor);

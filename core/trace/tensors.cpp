@@ -15,15 +15,16 @@ void Tracer::realize_tensor(Value* v) {
   record.type = Py_TYPE(o);
   record.meta = torch::meta_of(o);
   record.key_set = torch::raw_meta(o).key_set;
-  if (!record.meta.plain) {
+  if (!record.meta.plain || (!entry_ambient_.inference_mode && torch::is_inference_tensor(o))) {
     guard_type(v);
     v->loaded = true;
     return;  // stays opaque: an operation on it stops the trace
   }
-  int64_t offset = record.meta.storage_offset;
+  for (const void* storage : grad_writes_) {
+    if (storage && storage == torch::storage_of(o).begin) quiet("a view of a tensor that came to require grad");
+  }
   tensors_.push_back(record);
   guard(StepKind::kTensor, v->source, nullptr, 0, static_cast<int>(tensors_.size()) - 1);
-  (void)offset;
   v->kind = Kind::kTensor;
   v->type = record.type;
   v->type_guarded = true;
@@ -34,10 +35,39 @@ void Tracer::realize_tensor(Value* v) {
   g.storage = v->id;
   graph_->values.push_back(std::move(g));
   graph_->inputs.push_back(v->id);
-  tensor_values_.resize(graph_->values.size(), nullptr);
-  tensor_values_.back() = v;
+  note_tensor(v, v->id);
   input_sources_.push_back(v->source);
   input_values_.push_back(v);
+}
+
+void Tracer::note_tensor(Value* v, graph::ValueId base) {
+  tensor_values_.resize(graph_->values.size(), nullptr);
+  tensor_values_.back() = v;
+  view_base_.resize(graph_->values.size(), graph::kNoValue);
+  view_base_.back() = base;
+}
+
+/// An in-place write made `written` require grad (x[0] = w). Its base requires grad from now on as well; what other views of that
+/// base answer depends on whether an operation has used them since, so they are looked at concretely.
+void Tracer::came_to_require_grad(graph::ValueId written, const graph::TensorMeta& now) {
+  const graph::ValueId base = view_base_[static_cast<size_t>(written)];
+  for (size_t i = 0; i < graph_->values.size(); ++i) {
+    const auto id = static_cast<graph::ValueId>(i);
+    if (!tensor_values_[i] || view_base_[i] != base) continue;
+    graph::TensorMeta& known = graph_->values[i].meta;
+    if (id != written && id != base) {
+      if (!known.requires_grad) stale_.insert(id);
+      continue;
+    }
+    known.requires_grad = now.requires_grad;
+    known.is_leaf = now.is_leaf;
+    if (graph_->values[i].producer < 0) grad_writes_.push_back(torch::storage_of(tensor_values_[i]->object).begin);
+  }
+}
+
+graph::TensorMeta& Tracer::meta(Value* tensor) {
+  if (stale_.contains(tensor->id)) quiet("a view of a tensor that came to require grad");
+  return graph_->values[static_cast<size_t>(tensor->id)].meta;
 }
 
 bool Tracer::holds_tensor(Value* v) {
@@ -59,7 +89,7 @@ graph::Arg Tracer::argument(Value* v) {
   force(v);
   auto no_tensor = [](PyObject*) { return graph::kNoValue; };
   switch (v->kind) {
-    case Kind::kTensor: return graph::Arg::value(v->id);
+    case Kind::kTensor: meta(v); return graph::Arg::value(v->id);
     case Kind::kConstant: {
       graph::Arg a = torch::arg_of(v->object, no_tensor);
       a.object = v->object;
@@ -74,6 +104,7 @@ graph::Arg Tracer::argument(Value* v) {
           g.input = static_cast<int32_t>(graph_->inputs.size());
           v->id = static_cast<graph::ValueId>(graph_->values.size());
           graph_->values.push_back(std::move(g));
+          note_tensor(nullptr, v->id);
           graph_->inputs.push_back(v->id);
           need(v->source);
           input_sources_.push_back(v->source);
@@ -167,11 +198,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   // Results.
   auto value_for = [&](const graph::ShapeOut& out) -> Value* {
     if (out.same_value && out.alias_value != graph::kNoValue) {
-      Value* operand = tensor_values_[static_cast<size_t>(out.alias_value)];
-      graph::TensorMeta& known = meta(operand);
-      known.requires_grad = out.meta.requires_grad;
-      known.is_leaf = out.meta.is_leaf;
-      return operand;
+      return tensor_values_[static_cast<size_t>(out.alias_value)];
     }
     Value* v = make(Kind::kTensor);
     static PyTypeObject* tensor_type = nullptr;
@@ -185,9 +212,9 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     g.meta = out.meta;
     g.producer = static_cast<int32_t>(graph_->nodes.size());
     g.storage = out.alias_value != graph::kNoValue ? graph_->values[static_cast<size_t>(out.alias_value)].storage : v->id;
+    const bool view = out.alias_value != graph::kNoValue && info.name != "Tensor.detach" && info.name != "torch.detach" && info.name != "Tensor.data";
     graph_->values.push_back(std::move(g));
-    tensor_values_.resize(graph_->values.size(), nullptr);
-    tensor_values_.back() = v;
+    note_tensor(v, view ? view_base_[static_cast<size_t>(out.alias_value)] : v->id);
     return v;
   };
   Value* result = nullptr;
@@ -212,6 +239,22 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       result->items.push_back(v);
       node.outputs.push_back(v->id);
     }
+  }
+  for (size_t i = 0; i < inferred.written.size() && i < inferred.written_meta.size(); ++i) {
+    const graph::TensorMeta& now = inferred.written_meta[i];
+    const graph::TensorMeta& before = graph_->values[static_cast<size_t>(inferred.written[i])].meta;
+    if (now.requires_grad && !before.requires_grad)
+      came_to_require_grad(inferred.written[i], now);
+    else if (now.requires_grad && before.is_leaf != now.is_leaf)
+      graph_->values[static_cast<size_t>(inferred.written[i])].meta.is_leaf = now.is_leaf;
+  }
+  if (result && result->kind == Kind::kTensor && info.in_place && info.name == "Tensor.detach_") {
+    for (size_t i = 0; i < graph_->values.size(); ++i)
+      if (tensor_values_[i] && static_cast<graph::ValueId>(i) != result->id && view_base_[i] == view_base_[static_cast<size_t>(result->id)])
+        quiet("detach_ of a tensor that has views");
+    graph::TensorMeta& known = graph_->values[static_cast<size_t>(result->id)].meta;
+    known.requires_grad = false;
+    known.is_leaf = true;
   }
   graph_->nodes.push_back(std::move(node));
   return result;

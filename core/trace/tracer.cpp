@@ -28,6 +28,9 @@ void Tracer::reset() {
   input_sources_.clear();
   input_values_.clear();
   tensor_values_.clear();
+  view_base_.clear();
+  stale_.clear();
+  grad_writes_.clear();
   frames_.clear();
   effects_.clear();
   touched_.clear();

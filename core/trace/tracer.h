@@ -219,8 +219,10 @@ class Tracer {
   Value* torch_call(PyObject* callable, Values args, Keywords keywords = {});
   Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
   graph::Arg argument(Value* v);
-  graph::TensorMeta& meta(Value* tensor) { return graph_->values[static_cast<size_t>(tensor->id)].meta; }
+  graph::TensorMeta& meta(Value* tensor);
   void realize_tensor(Value* v);
+  void note_tensor(Value* v, graph::ValueId base);
+  void came_to_require_grad(graph::ValueId written, const graph::TensorMeta& now);
   std::shared_ptr<const graph::Origin> origin();
 
   SymFrame& top() { return *frames_.back(); }
@@ -295,7 +297,10 @@ class Tracer {
   std::shared_ptr<graph::Graph> graph_;
   std::vector<SourceId> input_sources_;
   std::vector<Value*> input_values_;
-  std::vector<Value*> tensor_values_;  ///< by graph value
+  std::vector<Value*> tensor_values_;       ///< by graph value; null for numbers
+  std::vector<graph::ValueId> view_base_;   ///< by graph value: what it is a differentiable view of, else itself
+  std::unordered_set<graph::ValueId> stale_;  ///< views whose requires_grad is not known since a write to their base
+  std::vector<const void*> grad_writes_;      ///< storages of inputs that came to require grad
   std::vector<std::unique_ptr<SymFrame>> frames_;
   std::vector<Effect> effects_;
   std::vector<Value*> entry_values_;  ///< bound locals and operands at the entry

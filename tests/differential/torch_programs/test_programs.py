@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The programs of programs.py, eager against Breakline: results, inputs, state, random stream, exceptions, warnings apart.
+
+  test_programs.py [--only REGEX] [--plans replay,cpu] [--breaks]
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+import warnings
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support"), os.path.join(HERE, "..", "..", "conformance", "torch_samples")]
+
+import torch  # noqa: E402
+from harness import Tally, run_child  # noqa: E402
+from programs import PROGRAMS  # noqa: E402
+
+import samples  # noqa: E402
+
+
+class Halving(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        r = func(*args, **(kwargs or {}))
+        return r / 2 if func is torch.add else r
+
+
+class Passing(torch.utils._python_dispatch.TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        r = func(*args, **(kwargs or {}))
+        return r + 1 if func is torch.ops.aten.add.Tensor else r
+
+
+@contextlib.contextmanager
+def setting(on, off):
+    on()
+    try:
+        yield
+    finally:
+        off()
+
+
+def around(name, fn):
+    """A call of fn(*args) in a surrounding state."""
+    contexts = {
+        "no_grad": torch.no_grad,
+        "enable": torch.enable_grad,
+        "inference": torch.inference_mode,
+        "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+        "autocast16": lambda: torch.autocast("cpu", dtype=torch.float16),
+        "double": lambda: setting(lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32)),
+        "meta": lambda: setting(lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)),
+        "deterministic": lambda: setting(lambda: torch.use_deterministic_algorithms(True), lambda: torch.use_deterministic_algorithms(False)),
+        "function_mode": Halving,
+        "dispatch_mode": Passing,
+        "saved_hooks": lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t),
+    }
+    if name == "vmap":
+        return lambda *args: torch.vmap(fn)(*args)
+    if name == "func_grad":
+        return lambda *args: torch.func.grad(lambda *a: fn(*a).sum())(*args)
+
+    def run(*args):
+        with contexts[name]():
+            return fn(*args)
+
+    return run
+
+
+def observe(make, wrap):
+    """Every call's outcome; gradients of the inputs after a backward of what requires grad."""
+    torch.manual_seed(1)
+    fn, calls = make()
+    compiled = wrap(fn)
+    seen = []
+    for index, args in enumerate(calls):
+        run = compiled
+        if args and isinstance(args[0], str):
+            if args[0] == "do":
+                args[1]()
+                args = args[2:]
+            else:
+                run, args = around(args[0], compiled), args[1:]
+        torch.manual_seed(index)
+        out = {"error": None}
+        result = None
+        try:
+            result = run(*args)
+        except Exception as e:
+            out["error"] = (type(e).__name__, str(e))
+        parts = samples.tensors_of(args)
+        out["random"] = torch.get_rng_state()
+        out["facts"], out["inputs"] = samples.facts(result), samples.facts(parts)
+        out["versions"] = [None if t.is_inference() else t._version for t in parts + samples.tensors_of(result)]
+        out["sharing"] = samples.sharing([result, parts])
+        out["values"], out["after"] = samples.plain_values(result), samples.plain_values(parts)
+        loss = None
+        with contextlib.suppress(Exception):
+            loss = samples.loss_of(result)
+        if loss is not None and loss.requires_grad and loss.device.type == "cpu":
+            try:
+                loss.backward()
+            except Exception as e:
+                out["backward"] = (type(e).__name__, str(e))
+        out["grads"] = samples.plain_values([t.grad if t.is_leaf else None for t in parts])
+        out["state"] = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"), torch.get_default_dtype(),
+                        torch.are_deterministic_algorithms_enabled())
+        seen.append(out)
+    return seen, compiled
+
+
+def compare(make, plan):
+    import breakline
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    want, _ = observe(make, lambda f: f)
+    again, _ = observe(make, lambda f: f)
+    got, compiled = observe(make, lambda f: breakline.compile(f, plan=None if plan == "cpu" else plan))
+    report = compiled.report()
+    breaks = report["breaks"] if "breaks" in report else report["targets"][0]["breaks"]
+    lines = [f"{b['reason']}@{os.path.basename(b['file'])}:{b['line']}" for b in breaks]
+    for index, (a, b, c) in enumerate(zip(want, got, again)):
+        if samples.difference(a, c, True):
+            return "eager itself differs from run to run: " + samples.difference(a, c, True), lines
+        found = samples.difference(a, b, plan == "replay")
+        if not found and a["state"] != b["state"]:
+            found = f"state: {a['state']} != {b['state']}"
+        if found:
+            return f"call {index}: {found}", lines
+    return "", lines
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--plans", default="replay,cpu")
+    parser.add_argument("--breaks", action="store_true")
+    given = parser.parse_args()
+    import breakline  # noqa: F401  before the forks
+
+    tally = Tally("programs about PyTorch")
+    for name, make in PROGRAMS.items():
+        if not re.search(given.only, name):
+            continue
+        for plan in given.plans.split(","):
+            answer = run_child(lambda: compare(make, plan))
+            if isinstance(answer, dict):
+                tally.check(f"{name}/{plan}", False, answer["crash"][-1500:])
+                continue
+            tally.check(f"{name}/{plan}", not answer[0], answer[0][:1200])
+            if given.breaks and plan == "replay":
+                print(f"  {name}: {', '.join(sorted(set(answer[1]))) or 'no break'}")
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
