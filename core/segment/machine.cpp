@@ -6,6 +6,7 @@
 
 #include "core/resume/unwind.h"
 #include "core/segment/options.h"
+#include "core/segment/profile.h"
 #include "core/segment/region.h"
 #include "core/torch/tensor.h"
 
@@ -92,10 +93,59 @@ struct Restorer {
   }
 };
 
+/// Takes the times of one call while its root is profiled; does nothing otherwise.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const Root& root)
+      : profile_(active_profile && active_profile->root == &root ? active_profile : nullptr) {}
+  bool on() const { return profile_ != nullptr; }
+  graph::KernelTimes* kernels(const Segment& s) {
+    if (!profile_) return nullptr;
+    kernels_.ns.assign(s.plan ? s.plan->info().kernels.size() : 0, -1);
+    return &kernels_;
+  }
+  void plan_begins() {
+    if (!profile_) return;
+    begun_ = graph::profile_clock_ns();
+    close_break(begun_);
+  }
+  void plan_ended(const Segment& s) {
+    if (!profile_) return;
+    left_ = graph::profile_clock_ns();
+    if (s.plan) profile_->add_segment(s.id, left_ - begun_, kernels_);
+  }
+  void instruction_begins(int break_index) {
+    if (!profile_) return;
+    break_ = break_index;
+    instruction_ = done_ = graph::profile_clock_ns();
+  }
+  void instruction_ended() {
+    if (profile_) done_ = graph::profile_clock_ns();
+  }
+  /// A segment was made in between: that is compile time, no price of the break.
+  void compiled() { break_ = -1; }
+  /// The call ended without another segment.
+  void finish() {
+    if (profile_) close_break(done_);
+  }
+
+ private:
+  void close_break(int64_t entered) {
+    if (break_ >= 0) profile_->add_break(break_, instruction_ - left_, done_ - instruction_, entered - done_);
+    break_ = -1;
+  }
+
+  Profile* profile_;
+  graph::KernelTimes kernels_;
+  int break_ = -1;
+  int64_t begun_ = 0, left_ = 0, instruction_ = 0, done_ = 0;
+};
+
 /// One call of a root.
 class Run {
  public:
-  Run(Root& root, State& state) : root_(root), state_(state), ambient_(region_flag()) {}
+  Run(Root& root, State& state) : root_(root), state_(state), ambient_(region_flag()), watch_(root) {}
+  ~Run() { watch_.finish(); }
   PyObject* go();
 
  private:
@@ -115,6 +165,7 @@ class Run {
   Root& root_;
   State& state_;
   bool ambient_;
+  Stopwatch watch_;
   Site* site_ = nullptr;
   Segment* previous_ = nullptr;
   guard::GuardContext context_;
@@ -155,7 +206,11 @@ void Run::note_edge(Segment& to) {
 Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   *failed = false;
   outputs.items.assign(s.graph->outputs.size(), nullptr);
-  if (!s.plan) return Next::kSite;
+  if (!s.plan) {
+    watch_.plan_begins();
+    watch_.plan_ended(s);
+    return Next::kSite;
+  }
   PyObject* buffer[64];
   std::vector<PyObject*> many;
   PyObject** inputs = buffer;
@@ -167,9 +222,17 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   Restorer restorer;
   bool restorable = !s.mutated_inputs.empty() || s.restore_rng;
   if (restorable && !restorer.save(s, context_)) PyErr_Clear();
-  int node = s.plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
-                         reinterpret_cast<graph::ObjectHandle*>(outputs.items.data()));
-  if (node < 0) return Next::kSite;
+  int node;
+  {
+    graph::KernelTimesScope times(watch_.kernels(s));
+    watch_.plan_begins();
+    node = s.plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
+                       reinterpret_cast<graph::ObjectHandle*>(outputs.items.data()));
+  }
+  if (node < 0) {
+    watch_.plan_ended(s);
+    return Next::kSite;
+  }
   *failed = true;
   PyErr_Clear();
   std::fill(outputs.items.begin(), outputs.items.end(), nullptr);
@@ -228,6 +291,7 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
   next.clear();  // what the user's code let go of dies before the next instruction runs
   previous_ = &s;
   if (s.break_index >= 0) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
+  watch_.instruction_begins(s.break_index);
   Next n = step(&s, s.region, result);
   if (n == Next::kSite && s.stretch) return run_loop(s, result);
   return n;
@@ -249,6 +313,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
     RegionScope scope(region);
     outcome = resume::execute(state_);
   }
+  watch_.instruction_ended();
   switch (outcome) {
     case Outcome::kRaised:
     case Outcome::kReraised: return after_raise(outcome == Outcome::kReraised, result);
@@ -329,6 +394,7 @@ PyObject* Run::go() {
     if (site.executor) return run_rest();
     Segment* s = find(site);
     if (!s) {
+      watch_.compiled();
       if (static_cast<int>(site.segments.size()) >= options().recompile_limit) {
         const bytecode::Code* code = site.frames.back().code;
         root_.skip(code->qualname, code->file, code->first_line, "recompile-limit");

@@ -3,6 +3,7 @@
 // their last use.
 #include <algorithm>
 
+#include "core/graph/profile.h"
 #include "core/torch/node_runner.h"
 
 namespace breakline::torch {
@@ -47,9 +48,12 @@ class ReplayPlan final : public graph::Plan {
 
  private:
   int run_nodes(PyObject** slots) const {
+    graph::KernelTimes* times = graph::kernel_times;
     for (size_t i = 0; i < runners_.size(); ++i) {
+      const int64_t start = times ? graph::profile_clock_ns() : 0;
       if (!runners_[i].run(slots)) return static_cast<int>(i);
       for (graph::ValueId id : dying_[i]) Py_CLEAR(slots[id]);
+      if (times) times->add(i, graph::profile_clock_ns() - start);
     }
     return -1;
   }

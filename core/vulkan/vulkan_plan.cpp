@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/graph/profile.h"
 #include "core/torch/node_runner.h"
 #include "core/torch/tensor.h"
 #include "core/vulkan/functional.h"
@@ -62,6 +63,22 @@ class FrameLoan {
  private:
   Program& program_;
   Program::Frame* frame_;
+};
+
+/// Has the device time its kernels for one call.
+class TimestampsOn {
+ public:
+  explicit TimestampsOn(bool on) : on_(on && !kernel_timestamps()) {
+    if (on_) set_kernel_timestamps(true);
+  }
+  ~TimestampsOn() {
+    if (on_) set_kernel_timestamps(false);
+  }
+  TimestampsOn(const TimestampsOn&) = delete;
+  TimestampsOn& operator=(const TimestampsOn&) = delete;
+
+ private:
+  bool on_;
 };
 
 /// Lets other Python threads run while the device works.
@@ -145,9 +162,12 @@ class VulkanPlan final : public graph::Plan {
     Slots slots(*graph_, inputs);
     bool changed_something = false;
     size_t runner = 0;
+    graph::KernelTimes* times = graph::kernel_times;
+    const TimestampsOn timestamps(times != nullptr);
     try {
       FrameLoan frame(program);
       for (const LoweredStep& step : lowered_.steps) {
+        const int64_t start = times ? graph::profile_clock_ns() : 0;
         if (step.kind == LoweredStep::kHost) {
           const graph::Node& node = graph_->nodes[static_cast<size_t>(step.index)];
           if (!runners_[runner++].run(slots.data())) {
@@ -155,6 +175,7 @@ class VulkanPlan final : public graph::Plan {
             return true;
           }
           changed_something |= node.mutates || node.random || node.ambient || !node.op;
+          if (times) add_host_time(*times, step.index, graph::profile_clock_ns() - start);
         } else if (!run_batch(program, frame.get(), step.index, slots)) {
           if (!PyErr_Occurred())
             throw VulkanError{VK_SUCCESS, "A tensor's shape is not the one that was compiled."};
@@ -171,8 +192,18 @@ class VulkanPlan final : public graph::Plan {
       return true;
     }
     for (size_t i = 0; i < graph_->outputs.size(); i++) outputs[i] = Py_XNewRef(slots[graph_->outputs[i]]);
+    if (times) {
+      const std::vector<double> device = times_us();
+      for (size_t k = 0; k < device.size(); k++)
+        if (device[k] >= 0) times->add(k, static_cast<int64_t>(device[k] * 1e3));
+    }
     *failed = -1;
     return true;
+  }
+
+  void add_host_time(graph::KernelTimes& times, int node, int64_t ns) const {
+    for (size_t k = 0; k < info_.kernels.size(); k++)
+      if (info_.kernels[k].device == "torch" && info_.kernels[k].nodes == std::vector<int>{node}) times.add(k, ns);
   }
 
   int first_node(int batch) const {

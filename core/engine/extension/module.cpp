@@ -6,6 +6,7 @@
 #include "core/engine/extension/compiled_function.h"
 #include "core/engine/extension/knowledge_bindings.h"
 #include "core/engine/extension/measure_bindings.h"
+#include "core/engine/extension/profile_bindings.h"
 #include "core/engine/extension/plans.h"
 #include "core/engine/extension/skipped_body.h"
 #include "core/segment/options.h"
@@ -220,7 +221,7 @@ PyMODINIT_FUNC PyInit__breakline() {
   if (!m) return nullptr;
   engine::install_error_raiser();
   engine::install_skipped_body();
-  bool ok = engine::add_compiled_function(m) == 0 && engine::add_measure_functions(m) == 0 && engine::add_knowledge_functions(m) == 0;
+  bool ok = engine::add_compiled_function(m) == 0 && engine::add_measure_functions(m) == 0 && engine::add_profile_functions(m) == 0 && engine::add_knowledge_functions(m) == 0;
   for (const char* name : {"region_enter", "region_exit"}) {
     py::Ref f = py::Ref::steal(PyObject_GetAttrString(m, name));
     if (f) trace::register_marker(f.get(), name, nullptr);

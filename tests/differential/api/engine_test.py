@@ -169,6 +169,52 @@ class Live(Case):
         report = self.engine.call("policy.set", overlays=[])
         self.assertEqual(len(report["breaks"]), 1)
 
+    def test_profiles(self):
+        path = self.write(MODEL)
+        self.engine.call("open", target=path)
+        before = self.engine.call("policy.set", overlays=[{"key": "fn:m.py:f", "value": "allow"}])
+        p = self.engine.call("profile", target="f")
+        self.assertEqual((p["note"], self.engine.output), ("", []))
+        self.assertGreaterEqual(p["calls"], 3)
+        self.assertEqual([(item["id"], item["events"]) for item in p["breaks"]], [(item["id"], 1) for item in before["breaks"]])
+        item = p["breaks"][0]
+        self.assertAlmostEqual(item["cost_us"], item["leave_us"] + item["enter_us"])
+        self.assertTrue(all(item[part] > 0 for part in ("leave_us", "enter_us", "instruction_us")))
+        timed = {segment["id"] for segment in p["segments"]}
+        self.assertTrue(timed)
+        self.assertLessEqual(timed, {segment["id"] for segment in before["targets"][0]["segments"]})
+        lines = {line["line"]: line["time_us"] for line in p["lines"]}
+        self.assertLessEqual({7, 8, 9, 10}, lines.keys())
+        self.assertTrue(all(us > 0 for us in lines.values()))
+        self.assertLess(item["cost_us"] + item["instruction_us"], lines[8] + 1e-6)
+        # the program's own state is as before, and the next report counts as if no profile had been taken
+        again = self.engine.call("policy.set", overlays=[])
+        self.assertEqual(again["breaks"][0]["events"], before["breaks"][0]["events"])
+        self.assertEqual(self.engine.text("recompile"), "inside 1\n")
+
+    def test_profiles_that_are_not_taken_say_why(self):
+        path = self.write(MODEL)
+        self.engine.call("open", target=path, overlays=[{"key": "fn:m.py:f", "value": "error"}])
+        self.assertIn("ends with an error", self.engine.call("profile")["note"])
+        path = self.write(MODEL.replace('print("inside"', 'open(__file__).close(); print("inside"'))
+        self.engine.call("open", target=path)
+        p = self.engine.call("profile")
+        self.assertEqual((p["calls"], p["breaks"]), (0, []))
+        self.assertIn("press Measure", p["note"])
+        path = self.write(MODEL.replace("y = x + 1", "import time; time.sleep(4); y = x + 1"))
+        self.engine.call("open", target=path)
+        self.assertIn("take long", self.engine.call("profile")["note"])
+        self.assertEqual(len(self.engine.call("reload")["breaks"]), 3)  # and the engine goes on
+
+    def test_endless_output_is_cut(self):
+        path = self.write(MODEL + "for number in range(60_000):\n    print('x' * 99)\n")
+        self.engine.call("open", target=path)
+        text = self.engine.text("run")
+        self.assertLess(len(text), 2_100_000)
+        self.assertIn("is not shown]", text)
+        self.engine.call("policy.set", overlays=[{"key": "fn:m.py:f", "value": "allow"}])
+        self.assertIn("inside 1", self.engine.text("recompile"))
+
 
 class Wire(Case):
     def test_hello(self):

@@ -26,6 +26,10 @@ class Cancelled(KeyboardInterrupt):
     """Raised in the main thread when the running request is cancelled."""
 
 
+class TimeUp(Exception):
+    """A call made unasked took too long and was interrupted."""
+
+
 def user_traceback(error):
     """The traceback text from the first frame that is not the engine's own."""
     entry = error.__traceback__

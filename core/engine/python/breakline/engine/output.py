@@ -9,6 +9,7 @@ import sys
 import threading
 
 _MOST_KEPT = 200_000  # characters kept for the report; forwarding goes on beyond it
+_MOST_FORWARDED = 2_000_000  # characters of one run that a client gets; a program in a printing loop must not drown it
 
 
 class Capture:
@@ -21,6 +22,7 @@ class Capture:
         self._lock = threading.Lock()
         self._pipes = {}
         self._kept, self._kept_size = [], 0
+        self._forwarded = 0
         self.muted_bytes = 0
         for fd, name in ((1, "stdout"), (2, "stderr")):
             read_end, write_end = os.pipe()
@@ -56,7 +58,16 @@ class Capture:
                 self.muted_bytes += len(data)
             elif text:
                 self._keep(name, text)
-                self._forward(name, text, self._label)
+                self._pass_on(name, text)
+
+    def _pass_on(self, name, text):
+        room = _MOST_FORWARDED - self._forwarded
+        self._forwarded += len(text)
+        if room <= 0:
+            return
+        self._forward(name, text[:room], self._label)
+        if len(text) >= room:
+            self._forward(name, f"\n[more than {_MOST_FORWARDED:,} characters: the rest of this run's output is not shown]\n", self._label)
 
     def _keep(self, name, text):
         if self._kept_size >= _MOST_KEPT:
@@ -85,6 +96,7 @@ class Capture:
         self.flush()
         with self._lock:
             self._label, self._muted, self.muted_bytes = label, muted, 0
+            self._forwarded = 0
 
     def take(self, label=None):
         """The pieces kept since the last take (all labels, or one), and forgets them."""

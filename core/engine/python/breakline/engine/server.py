@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine's main loop: one thread reads requests, the main thread answers them one by one and runs the user's code."""
 
+import contextlib
 import faulthandler
 import inspect
 import json
@@ -14,7 +15,7 @@ import traceback
 from .. import _native
 from .._version import __version__
 from . import rpc
-from .faults import CANCELLED, Cancelled, Fault, bad_input
+from .faults import CANCELLED, Cancelled, Fault, TimeUp, bad_input
 from .output import Capture
 
 PROTOCOL = 1
@@ -89,6 +90,34 @@ class Requests:
     def interrupted(self):
         return self._interrupted
 
+    @contextlib.contextmanager
+    def deadline(self, seconds):
+        """Raises TimeUp inside when the body of the running request takes longer."""
+        passed = []
+
+        def interrupt():
+            with self._lock:
+                if passed == [] and self._running is not None and not self._interrupted:
+                    passed.append(True)
+                    self._interrupted = True
+                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        timer = threading.Timer(seconds, interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except Cancelled:
+            if passed == [True]:
+                raise TimeUp from None
+            raise
+        finally:
+            timer.cancel()
+            with self._lock:
+                if passed == [True]:
+                    self._interrupted = False  # a signal still on its way is ignored
+                passed.append(False)
+
     def on_signal(self, number, frame):
         if self._interrupted:
             raise Cancelled
@@ -110,6 +139,7 @@ class Server:
             "reload": self.reload,
             "option.set": self.option_set,
             "time": self.time,
+            "profile": self.profile,
             "diagnose": self.diagnose,
             "shutdown": self.shutdown,
         }
@@ -168,6 +198,9 @@ class Server:
 
     def time(self, **params):
         return _call(self.workspace().time, "time", params)
+
+    def profile(self, **params):
+        return _call(self.workspace().profile, "profile", params)
 
     def diagnose(self, text, reason=None):
         try:

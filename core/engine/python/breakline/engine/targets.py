@@ -163,6 +163,12 @@ def fault_of(error, what):
         return bad_input("syntax", f"{place}: {error.msg}.", file=error.filename, line=error.lineno or 0)
     if isinstance(error, SystemExit):
         return Fault(USER_CODE, f"{what} ended with sys.exit({error.code!r}) before a compiled function was called.")
+    if isinstance(error, EOFError):
+        return Fault(
+            USER_CODE,
+            f"{what} asks for input, and there is nobody to type it here: give the values as arguments (after --) or in the code.",
+            traceback=user_traceback(error),
+        )
     return Fault(
         USER_CODE,
         f"{what} raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ") + ".",

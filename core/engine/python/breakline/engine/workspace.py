@@ -7,8 +7,8 @@ import time
 import torch
 
 from .. import _native, api, errors, overlays, report, standin
-from . import inputs, targets, timing
-from .faults import Cancelled, Fault, bad_input, describe
+from . import inputs, profile, targets, timing
+from .faults import Cancelled, Fault, TimeUp, bad_input, describe
 from .recording import Recorder
 
 _CLASS_NAMES = ("_dynamo.exc", "Unsupported", "InternalTorchDynamoError", "FailOnRecompileLimitHit", "TorchDynamoException")
@@ -112,7 +112,38 @@ class Workspace:
             result["warnings"].append("the target prints: that is part of every arm's time")
         if recording.uncloneable:
             result["warnings"].append("not restored between runs: " + ", ".join(recording.uncloneable))
+        taken = self._profile(chosen, calls=30, budget_s=min(1.0, float(budget_s)))
+        result.update({name: taken[name] for name in ("breaks", "segments", "lines")}, profile_note=taken["note"])
         return result
+
+    def profile(self, target=None, calls=7, budget_s=0.25):
+        """A Profile of a target, unless its calls had better not be made again without being asked for."""
+        self._need_open()
+        if self.recorder is None:
+            raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to profile.")
+        chosen = self._choose(target)
+        note = profile.why_not(self._entries.get(chosen), self.recorder.recordings[chosen][0])
+        if note:
+            return profile.empty(chosen.name, note)
+        try:
+            with self.server.requests.deadline(profile.MOST_S):
+                return self._profile(chosen, calls=max(1, int(calls)), budget_s=float(budget_s))
+        except TimeUp:
+            return profile.empty(chosen.name, "the calls take long: press Measure to time them all the same")
+
+    def _profile(self, target, *, calls, budget_s):
+        entry = self._entries.get(target)
+        if target.error is not None or entry is None:
+            return profile.empty(target.name, "the call ends with an error, so its parts are not timed")
+        self.recorder.paused = True
+        self.server.capture.begin("recompile", muted=True)
+        try:
+            return profile.take(
+                self.extension, target, self.recorder.recordings[target][0], entry, no_grad=self.no_grad, calls=calls, budget_s=budget_s
+            )
+        finally:
+            self.recorder.paused = False
+            self.server.capture.begin("recompile")
 
     # ---- running
 
