@@ -75,7 +75,7 @@ PyObject* weak_target(GuardContext& c, PyObject* ref) {
 /// Keys in iteration order equal `expected`. An OrderedDict keeps an order of its own.
 bool dict_keys_are(PyObject* d, PyObject* expected) {
   if (!PyDict_Check(d) || PyDict_GET_SIZE(d) != PyTuple_GET_SIZE(expected)) return false;
-  if (PyDict_CheckExact(d)) {
+  if (!PyODict_Check(d)) {
     Py_ssize_t pos = 0, i = 0;
     PyObject *k, *v;
     while (PyDict_Next(d, &pos, &k, &v)) {
@@ -84,7 +84,8 @@ bool dict_keys_are(PyObject* d, PyObject* expected) {
     }
     return true;
   }
-  py::Ref keys = py::Ref::steal(PySequence_Tuple(d));
+  py::Ref order = py::Ref::steal(PyODict_Type.tp_iter(d));  // a subclass may have an __iter__ of its own
+  py::Ref keys = order ? py::Ref::steal(PySequence_Tuple(order.get())) : py::Ref();
   if (!keys) {
     PyErr_Clear();
     return false;

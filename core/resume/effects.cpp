@@ -38,12 +38,13 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
     PyObject* target = at(s.target);
     switch (s.kind) {
       case Effect::kDictSet:
-        if (PyDict_CheckExact(target) ? PyDict_SetItem(target, at(s.key), at(s.value)) < 0
-                                      : PyObject_SetItem(target, at(s.key), at(s.value)) < 0)
+        // Not through a subclass's own methods: those were traced.
+        if (PyODict_Check(target) ? PyODict_SetItem(target, at(s.key), at(s.value)) < 0
+                                  : PyDict_SetItem(target, at(s.key), at(s.value)) < 0)
           return false;
         break;
       case Effect::kDictDelete:
-        if (PyObject_DelItem(target, at(s.key)) < 0) return false;
+        if (PyODict_Check(target) ? PyODict_DelItem(target, at(s.key)) < 0 : PyDict_DelItem(target, at(s.key)) < 0) return false;
         break;
       case Effect::kListReplace: {
         py::Ref list = py::Ref::steal(PyList_New(static_cast<Py_ssize_t>(s.items.size())));

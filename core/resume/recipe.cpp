@@ -22,6 +22,7 @@ std::vector<int32_t> RecipeBuilder::emit_all(const std::vector<Value*>& values) 
 
 int32_t RecipeBuilder::emit(Value* v) {
   if (!v) return -1;
+  if (v->owner) return emit(v->owner);
   auto it = done_.find(v);
   if (it != done_.end()) return it->second;
   int32_t id = emit_new(v);
@@ -113,8 +114,14 @@ int32_t RecipeBuilder::emit_new(Value* v) {
     case Kind::kInstance:
       s.kind = RecipeKind::kInstance;
       s.object = v->object;
-      return with_fill(std::move(s),
-                       [&] { return entries(v->attributes ? v->attributes->dict.get() : nullptr); });
+      return with_fill(std::move(s), [&] {
+        std::vector<int32_t> kids;
+        if (v->content) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());
+        recipe_.steps[static_cast<size_t>(done_[v])].a = static_cast<int64_t>(kids.size());
+        std::vector<int32_t> more = entries(v->attributes ? v->attributes->dict.get() : nullptr);
+        kids.insert(kids.end(), more.begin(), more.end());
+        return kids;
+      });
     case Kind::kFunction: {
       s.kind = RecipeKind::kFunction;
       s.object = v->object;

@@ -108,6 +108,11 @@ PyObject* container_iterator(PyObject* over, PyObject* container, int64_t size) 
   return it.release();
 }
 
+/// Past what a subclass of dict overrides.
+int set_item(PyObject* d, PyObject* key, PyObject* value) {
+  return PyODict_Check(d) ? PyODict_SetItem(d, key, value) : PyDict_SetItem(d, key, value);
+}
+
 }  // namespace
 
 PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* const* outputs,
@@ -140,7 +145,9 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return PyCell_New(nullptr);
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
-      return PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr);
+      auto* type = reinterpret_cast<PyTypeObject*>(s.object);
+      PyTypeObject* base = trace::payload_base(type);
+      return (base ? base : &PyBaseObject_Type)->tp_new(type, none.get(), nullptr);
     }
     case RecipeKind::kSuper:
       return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), kid(0), kid(1),
@@ -225,8 +232,16 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
         if (PyObject_SetAttr(o, kid(i), kid(i + 1)) < 0) return false;
       return true;
-    case RecipeKind::kInstance:
-      for (size_t i = 0; i + 1 < f.kids.size(); i += 2) {
+    case RecipeKind::kInstance: {
+      const auto inner = static_cast<size_t>(s.a);  // what a dict or list subclass holds comes first
+      if (PyList_Check(o)) {
+        for (size_t i = 0; i < inner; ++i)
+          if (PyList_Append(o, kid(i)) < 0) return false;
+      } else {
+        for (size_t i = 0; i + 1 < inner; i += 2)
+          if (set_item(o, kid(i), kid(i + 1)) < 0) return false;
+      }
+      for (size_t i = inner; i + 1 < f.kids.size(); i += 2) {
         PyObject* a = PyUnicode_Check(kid(i)) ? py::type_lookup(Py_TYPE(o), kid(i)) : nullptr;
         if (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type) {
           py::Ref d = py::Ref::steal(PyObject_GenericGetDict(o, nullptr));
@@ -236,6 +251,7 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
         }
       }
       return true;
+    }
     default:
       return true;
   }

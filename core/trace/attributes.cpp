@@ -123,7 +123,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (PyModule_Check(c)) return module_attribute(c, name, missing);
       if (PyType_Check(c)) return class_attribute(reinterpret_cast<PyTypeObject*>(c), name, missing);
       if (PyFunction_Check(c)) return function_attribute(o, name, missing);
-      if (guard::is_plain_constant(c) || PyCFunction_Check(c) || (torch::available() && torch::is_torch_constant(c))) {
+      if (guard::is_plain_constant(c) || PyCFunction_Check(c) || is_fixed_native_type(Py_TYPE(c)) || (torch::available() && torch::is_torch_constant(c))) {
         PyObject* a = py::type_lookup(Py_TYPE(c), name);
         if (a && is_function_like(a)) return method(constant(a), o);
         py::Ref r = py::Ref::steal(PyObject_GetAttr(c, name));
@@ -135,7 +135,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
           }
           quiet("AttributeError", true);
         }
-        if (PyCFunction_Check(r.get()) || PyFunction_Check(r.get())) {
+        if (PyCFunction_Check(r.get()) || PyFunction_Check(r.get()) || is_fixed_native_type(Py_TYPE(r.get()))) {
           keep_borrowed(r.get());
           return constant(r.get());
         }
@@ -486,6 +486,14 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     }
     case torch::AttributeKind::kOp: return torch_call(info.callable, {o});
     case torch::AttributeKind::kBreak:
+      if (is_name(name, "grad") && o->source >= 0 && meta(o).is_leaf) {
+        // Nothing inside a segment runs the autograd engine, so what is there now is what the segment sees.
+        py::Ref r = py::check(PyObject_GetAttr(o->object, name));
+        Value* v = live(r.get(), child(SourceKind::kAttribute, o->source, name));
+        keep_for_trace(r);
+        force(v);
+        return v;
+      }
       if (is_name(name, "grad") && o->source < 0) break;
       stop(std::string(info.reason), {{"name", std::string(py::utf8(name))}, {"value", "TensorVariable()"}});
     case torch::AttributeKind::kUnknown: break;

@@ -108,6 +108,24 @@ Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 }
 Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
 
+/// inspect.signature of a function that is known: made now; it depends on the function alone.
+Value* do_signature(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (a.size() != 1 || !k.empty()) return t.enter_python(f, a, k);
+  Value* v = t.force(a[0]);
+  py::Ref subject;
+  if (v->kind == Kind::kMethod) {
+    PyObject* function = t.constant_of(v->items[0]);
+    if (function && PyFunction_Check(function)) subject = py::check(PyMethod_New(function, Py_None));
+  } else if (PyObject* o = t.constant_of(v); o && (PyFunction_Check(o) || PyType_Check(o))) {
+    subject = py::Ref::borrow(o);
+  }
+  if (!subject) return t.enter_python(f, a, k);
+  py::Ref made = py::Ref::steal(PyObject_CallOneArg(f, subject.get()));
+  if (!made) t.quiet("inspect.signature", true);
+  SourceId source = t.object_source(made.get());
+  return t.live(t.keep_for_trace(made), source);
+}
+
 struct ModuleRow {
   const char* module;
   const char* name;
@@ -118,7 +136,7 @@ constexpr ModuleRow kRows[] = {
     {"itertools", "repeat", do_repeat}, {"itertools", "islice", do_islice}, {"operator", "getitem", do_getitem},
     {"operator", "setitem", do_setitem}, {"operator", "neg", do_neg}, {"operator", "truth", do_truth}, {"operator", "not_", do_not},
     {"operator", "is_", do_is}, {"operator", "is_not", do_is_not}, {"operator", "contains", do_contains},
-    {"operator", "index", do_index}, {"typing", "cast", do_cast},
+    {"operator", "index", do_index}, {"inspect", "signature", do_signature}, {"typing", "cast", do_cast},
 };
 constexpr const char* kBinaryNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift",
                                         "sub", "truediv", "xor", "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul",

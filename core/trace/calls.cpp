@@ -13,7 +13,7 @@ using guard::SourceKind;
 using guard::StepKind;
 
 bool Tracer::may_inline(PyCodeObject* code, std::string* why) {
-  std::string file(py::utf8(code->co_filename)), name(py::utf8(code->co_name));
+  std::string file(py::utf8(code->co_filename)), name(py::utf8(code->co_qualname));
   if (is_inlined_file(file, name)) return true;
   *why = is_torch_file(file) ? "part of torch that is called whole" : "part of the standard library";
   return false;
@@ -241,6 +241,12 @@ Value* Tracer::generator_next(Value* g) {
   return nullptr;
 }
 
+Value* Tracer::enter_python(PyObject* o, Values& args, Keywords& keywords) {
+  Value* r = enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
+                   reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+  return r ? r : Builtins::pushed();
+}
+
 Value* Tracer::super_call(Values& args) {
   Value* s = make(Kind::kSuper);
   if (args.size() == 2) {
@@ -334,6 +340,31 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
 
 namespace {
 
+/// Whether a code object has a local or a name called `name`.
+bool mentions(PyCodeObject* code, const char* name) {
+  for (PyObject* names : {code->co_names, code->co_localsplusnames})
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) return true;
+  return false;
+}
+
+/// 1 + the position of the condition when `function` is one of torch._check…, else 0.
+size_t is_torch_check(PyObject* function) {
+  struct Check {
+    const char* name;
+    size_t position;
+  };
+  static constexpr Check kChecks[] = {{"_check", 0},       {"_check_index", 0}, {"_check_value", 0}, {"_check_type", 0},
+                                      {"_check_not_implemented", 0}, {"_check_with", 1}};
+  std::string_view name = py::utf8(reinterpret_cast<PyFunctionObject*>(function)->func_name);
+  if (!name.starts_with("_check")) return 0;
+  std::string file = py::to_string(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_filename);
+  if (!is_torch_file(file) || !file.ends_with("torch/__init__.py")) return 0;
+  for (const Check& c : kChecks)
+    if (name == c.name) return c.position + 1;
+  return 0;
+}
+
 /// Native callables whose answer on constants depends on nothing else.
 bool is_pure_native(PyObject* o) {
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type) {
@@ -341,7 +372,8 @@ bool is_pure_native(PyObject* o) {
     return owner == &PyUnicode_Type || owner == &PyLong_Type || owner == &PyFloat_Type || owner == &PyTuple_Type ||
            owner == &PyBytes_Type || owner == &PyBool_Type || owner == &PyRange_Type || owner == &PyComplex_Type ||
            owner == &PySlice_Type || owner == &PyFrozenSet_Type || std::string_view(owner->tp_name) == "torch.Size" ||
-           std::string_view(owner->tp_name) == "torch.device" || std::string_view(owner->tp_name) == "torch.dtype";
+           std::string_view(owner->tp_name) == "torch.device" || std::string_view(owner->tp_name) == "torch.dtype" ||
+           is_fixed_native_type(owner);
   }
   if (!PyCFunction_Check(o)) return false;
   PyObject* self = PyCFunction_GET_SELF(o);
@@ -355,7 +387,7 @@ bool is_pure_native(PyObject* o) {
     if (name == "_bisect") return std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name).starts_with("bisect");
     return name == "math" || name == "_operator" || name == "cmath";
   }
-  return self && (guard::is_plain_constant(self) || (torch::available() && torch::is_torch_constant(self)) ||
+  return self && (guard::is_plain_constant(self) || is_fixed_native_type(Py_TYPE(self)) || (torch::available() && torch::is_torch_constant(self)) ||
                   self == reinterpret_cast<PyObject*>(&PyUnicode_Type) || self == reinterpret_cast<PyObject*>(&PyLong_Type) ||
                   self == reinterpret_cast<PyObject*>(&PyFloat_Type) || self == reinterpret_cast<PyObject*>(&PyBytes_Type));
 }
@@ -383,7 +415,12 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
     case MarkerKind::kSkipFrame: stop("skip-frame", {{"args", "[]"}, {"frame", top().code->name}});
     case MarkerKind::kStepUnsupported: stop("step-unsupported");
-    case MarkerKind::kIsCompiling: return boolean(is_user_file(top().code->file));
+    case MarkerKind::kIsCompiling: {
+      // Code that would switch to a higher-order operator with other arithmetic stays on the way it takes in eager.
+      for (size_t i = frames_.size() - std::min<size_t>(frames_.size(), 3); i < frames_.size(); ++i)
+        if (mentions(frames_[i]->code->code, "associative_scan")) return boolean(false);
+      return boolean(is_user_file(top().code->file));
+    }
     case MarkerKind::kDisable:
       stop("compiler-disable", {{"function", marker.function ? py::repr(marker.function.get()) : name_of(o)}, {"reason", marker.reason}});
     case MarkerKind::kAllowInGraph:
@@ -474,6 +511,14 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
   }
   // 4. Python code
+  if (PyFunction_Check(o) && is_torch_check(o)) {
+    // torch._check and the like: a condition that holds needs nothing of what they import.
+    size_t at = is_torch_check(o) - 1;
+    if (args.size() > at && keywords.empty()) {
+      PyObject* condition = constant_of(args[at]);
+      if (condition == Py_True) return none();
+    }
+  }
   if (PyFunction_Check(o)) {
     // The setter behind PyTorch's own region class: the policy is read from the region itself.
     std::string_view name = py::utf8(reinterpret_cast<PyFunctionObject*>(o)->func_name);
@@ -509,24 +554,19 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       if (!is_constant(v) && torch::available() && holds_tensor(v)) stop("builtin", {{"function", name_of(o)}, {"arg_types", describe(v)}});
     return fold(o, args, keywords);
   }
-  if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper") {
-    bool constants = true;
-    for (Value* v : args) constants = constants && is_constant(v);
-    py::Ref inner = py::check(PyObject_GetAttrString(o, "__wrapped__"));
-    if (constants && keywords.empty() && PyFunction_Check(inner.get())) {
-      auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
-      if (!is_user_file(std::string(py::utf8(code->co_filename)))) return fold(o, args, keywords);
-    }
-  }
+  if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper")
+    if (Value* r = call_cached(o, args, keywords)) return r;
   if (Value* r = Builtins::try_native_method(*this, o, args, keywords)) return r;
   std::string module;
-  if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) == reinterpret_cast<PyObject*>(&PyBaseObject_Type) &&
+  PyObject* of_type = PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  if (of_type && (of_type == reinterpret_cast<PyObject*>(&PyBaseObject_Type) || of_type == reinterpret_cast<PyObject*>(&PyDict_Type) ||
+                  of_type == reinterpret_cast<PyObject*>(&PyList_Type)) &&
       std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "__new__" && !args.empty()) {
     PyObject* cls = need_constant(args[0], "class");
     if (!PyType_Check(cls)) quiet("object.__new__", true);
     auto* made = reinterpret_cast<PyTypeObject*>(cls);
-    if (is_module_class(made) || lookup(made, py::intern("__del__"))) stop("constructor", {{"class", made->tp_name}});
-    for (PyTypeObject* t = made; t; t = t->tp_base)
+    if (lookup(made, py::intern("__del__"))) stop("constructor", {{"class", made->tp_name}});
+    for (PyTypeObject* t = made; t && !payload_base(made); t = t->tp_base)
       if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE) && t != &PyBaseObject_Type) stop("constructor", {{"class", made->tp_name}});
     return new_instance(made);
   }

@@ -102,7 +102,11 @@ void Tracer::dict_load(Value* d) {
   std::vector<DictEntry> old = std::move(d->dict->entries);
   d->dict->entries.clear();
   d->dict->index.clear();
-  py::Ref keys = PyDict_CheckExact(d->object) ? py::check(PyDict_Keys(d->object)) : py::check(PySequence_List(d->object));
+  PyTypeObject* ordered = ordered_dict_type();
+  py::Ref order = d->owner && PyType_IsSubtype(Py_TYPE(d->object), ordered) ? py::check(ordered->tp_iter(d->object)) : py::Ref();
+  py::Ref keys = order                                       ? py::check(PySequence_List(order.get()))
+                 : PyDict_CheckExact(d->object) || d->owner ? py::check(PyDict_Keys(d->object))
+                                                            : py::check(PySequence_List(d->object));
   py::Ref expected = py::check(PyList_AsTuple(keys.get()));
   guard(StepKind::kDictKeys, d->source, expected.get());
   d->loaded = true;

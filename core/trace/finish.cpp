@@ -21,6 +21,8 @@ void Tracer::check_rebuildable(Value* v, std::unordered_set<Value*>& seen) {
   if (!v || !seen.insert(v).second) return;
   if (v->kind == Kind::kGenerator && (v->position != 0 || v->exhausted)) rewind_generator(v);
   for (Value* i : v->items) check_rebuildable(i, seen);
+  check_rebuildable(v->content, seen);
+  check_rebuildable(v->owner, seen);
   if (v->attributes) check_rebuildable(v->attributes, seen);
   if (v->dict && (v->source < 0 || v->dirty))
     for (DictEntry& e : v->dict->entries) {
@@ -66,7 +68,8 @@ void Tracer::alias_guards() {
     if (std::find(changed.begin(), changed.end(), e.target) == changed.end()) changed.push_back(e.target);
   for (Value* c : changed) {
     if (c->source < 0) continue;
-    for (auto& [object, other] : by_object_) {
+    for (auto [object, other] : by_object_) {
+      if (other->content) other = other->content;
       if (other == c || other->kind != c->kind || other->source < 0) continue;
       bool looked_at = other->loaded || (other->dict && !other->dict->entries.empty()) || other->dirty;
       if (looked_at) guard(StepKind::kNotSame, c->source, nullptr, other->source);

@@ -60,7 +60,8 @@ constexpr const char* kTorchInlined[] = {
 constexpr const char* kTorchNotInlined[] = {
     "nn/parallel/", "nn/utils/rnn.py", "nn/init.py", "nn/parameter.py", "nn/utils/stateless.py", "nn/attention/flex_attention.py"};
 
-/// Pure helpers of the standard library that are traced: file → functions ("*" = all).
+/// Functions of other Python files that are traced: end of the path → functions by qualified name ("*" = all); those inside
+/// them count as well.
 struct Helper {
   const char* file;
   const char* function;
@@ -69,8 +70,26 @@ constexpr Helper kHelpers[] = {
     {"contextlib.py", "*"}, {"_collections_abc.py", "*"}, {"typing.py", "cast"}, {"functools.py", "*"},
     {"collections/__init__.py", "*"}, {"operator.py", "*"}, {"types.py", "*"}, {"enum.py", "*"},
     {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
+    {"dataclasses.py", "asdict"}, {"dataclasses.py", "_asdict_inner"}, {"dataclasses.py", "astuple"}, {"dataclasses.py", "_astuple_inner"},
     {"numbers.py", "*"}, {"abc.py", "*"}, {"statistics.py", "*"}, {"bisect.py", "*"}, {"heapq.py", "*"},
+    {"inspect.py", "Signature.parameters"}, {"inspect.py", "Signature.return_annotation"}, {"inspect.py", "Parameter.name"},
+    {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
 };
+constexpr Helper kTorchHelpers[] = {
+    {"__init__.py", "is_tensor"}, {"__init__.py", "is_storage"}, {"__init__.py", "_assert"}, {"__init__.py", "sym_int"},
+    {"__init__.py", "sym_float"}, {"__init__.py", "sym_max"}, {"__init__.py", "sym_min"}, {"__init__.py", "sym_not"},
+    {"__init__.py", "sym_ite"}, {"__init__.py", "sym_sum"}, {"__init__.py", "are_deterministic_algorithms_enabled"},
+    {"__init__.py", "is_deterministic_algorithms_warn_only_enabled"}, {"__init__.py", "get_float32_matmul_precision"},
+    {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "typename"},
+    {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
+    {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"},
+    {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
+};
+
+bool names(const Helper& h, const std::string& function) {
+  std::string_view wanted = h.function;
+  return wanted == "*" || function == wanted || starts_with(function, std::string(wanted) + ".<locals>");
+}
 
 }  // namespace
 
@@ -87,8 +106,12 @@ bool is_user_file(const std::string& file) {
 bool is_inlined_file(const std::string& file, const std::string& function) {
   const Places& p = places();
   if (in_standard_library(p, file)) {
-    for (const Helper& h : kHelpers)
-      if (file.ends_with(std::string("/") + h.file) && (h.function[0] == '*' || function == h.function)) return true;
+    const bool frozen = starts_with(file, "<frozen ");  // "<frozen _collections_abc>"
+    for (const Helper& h : kHelpers) {
+      bool here = file.ends_with(std::string("/") + h.file);
+      if (frozen) here = file.substr(8) == std::string(h.file, std::string_view(h.file).size() - 3) + ">";
+      if (here && names(h, function)) return true;
+    }
     return false;
   }
   if (is_torch_file(file)) {
@@ -97,8 +120,9 @@ bool is_inlined_file(const std::string& file, const std::string& function) {
       if (starts_with(tail, no)) return false;
     for (const char* yes : kTorchInlined)
       if (starts_with(tail, yes)) return true;
-    if (tail == "jit/__init__.py") return function == "annotate";  // returns its second argument
-    return tail.find('/') == std::string_view::npos && (function == "lu" || tail == "_VF.py" || tail == "functional.py");
+    for (const Helper& h : kTorchHelpers)
+      if (tail == h.file && names(h, function)) return true;
+    return tail.find('/') == std::string_view::npos && function == "lu";
   }
   return true;
 }

@@ -7,6 +7,8 @@
 
 namespace breakline::trace {
 
+/// A Python function that only computes from its arguments and constants, as far as its code shows.
+bool acts_on_nothing_outside(PyObject* function);
 /// True for files that are neither of the standard library, nor of torch, nor of this package.
 bool is_user_file(const std::string& file);
 /// True for files whose functions are traced: user code and listed parts of torch and the standard library.

@@ -97,11 +97,11 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords)
     stop("constructor", {{"class", name}});
   }
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) quiet("abstract class", true);
-  if (!has_plain_layout(type)) stop("constructor", {{"class", name}});
+  PyTypeObject* base = payload_base(type);
+  if (!base && !has_plain_layout(type)) stop("constructor", {{"class", name}});
   if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});
-  if (is_module_class(type)) stop("constructor", {{"class", name}});
   Value* o = nullptr;
-  if (type->tp_new != PyBaseObject_Type.tp_new) {
+  if (type->tp_new != (base ? base : &PyBaseObject_Type)->tp_new) {
     // A __new__ in Python: what it returns decides whether __init__ runs.
     PyObject* maker = py::type_lookup(type, py::intern("__new__"));
     py::Ref function = maker && Py_TYPE(maker) == &PyStaticMethod_Type ? py::check(PyObject_GetAttrString(maker, "__func__")) : py::Ref();
@@ -122,6 +122,7 @@ Value* Tracer::new_instance(PyTypeObject* type) {
   Value* o = make(Kind::kInstance);
   o->object = keep_borrowed(reinterpret_cast<PyObject*>(type));
   o->attributes = new_dict();
+  if (PyTypeObject* base = payload_base(type)) give_payload(o, base);
   return o;
 }
 
@@ -130,6 +131,11 @@ Value* Tracer::initialise(Value* o, PyTypeObject* type, Values& args, Keywords& 
   bool own_new = type->tp_new != PyBaseObject_Type.tp_new;
   if (init == py::type_lookup(&PyBaseObject_Type, py::intern("__init__"))) {
     if ((!args.empty() || !keywords.empty()) && !own_new) quiet("argument binding", true);
+    return o;
+  }
+  if (init && !PyFunction_Check(init) && payload(o)) {
+    args.insert(args.begin(), o);
+    if (!payload_method(o, "__init__", args, keywords)) stop("constructor", {{"class", type->tp_name}});
     return o;
   }
   if (!init || !PyFunction_Check(init)) stop("constructor", {{"class", type->tp_name}});

@@ -34,7 +34,7 @@ bool is_identity_constant(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (t == &PyMethodDescr_Type || t == &PyWrapperDescr_Type || t == &PyClassMethodDescr_Type || t == &PyGetSetDescr_Type ||
       t == &PyMemberDescr_Type || t == &PyProperty_Type || t == &PyStaticMethod_Type || t == &PyClassMethod_Type ||
-      t == &PyCode_Type)
+      t == &PyCode_Type || std::string_view(t->tp_name) == "re.Pattern")
     return true;
   CompiledView view;
   return compiled_view(o, &view);
@@ -63,6 +63,12 @@ bool is_made_per_call(PyObject* function) {
 }
 
 }  // namespace
+
+bool is_fixed_native_type(PyTypeObject* type) {
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && std::string_view(type->tp_name).find("re.") != 0) return false;
+  std::string_view name = type->tp_name;
+  return name == "torch.finfo" || name == "torch.iinfo" || name == "re.Pattern" || name == "re.Match";
+}
 
 PyTypeObject* ordered_dict_type() {
   static PyTypeObject* t = collections_type("OrderedDict");
@@ -290,7 +296,7 @@ Value* Tracer::wrap(PyObject* fresh) {
   if (!fresh) return constant_new(nullptr);
   keep(fresh);
   if (is_plain_constant(fresh) || is_identity_constant(fresh) || is_enum_member(fresh)) return constant(fresh);
-  if (PyFunction_Check(fresh)) return constant(fresh);
+  if (PyFunction_Check(fresh) || is_fixed_native_type(Py_TYPE(fresh))) return constant(fresh);
   if (PyTuple_Check(fresh) && torch::available() && torch::is_torch_constant(fresh)) return constant(fresh);
   if (PyTuple_Check(fresh)) {
     Value* v = make(Kind::kTuple);

@@ -40,10 +40,11 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
         return r ? r : run_nested();
       }
       if (PyType_Check(self->object) && n == "mro") return fold(py::type_lookup(&PyType_Type, py::intern("mro")), args, keywords);
-      if (PyType_Check(self->object) && n == "__subclasses__") stop("builtin", {{"function", "__subclasses__"}});
+      if (PyType_Check(self->object) && n == "__subclasses__") return subclasses_of(self);
       return nullptr;
     case Kind::kLive:
     case Kind::kInstance:
+      if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
       if (n == "__setattr__" && args.size() == 3) {
         set_attribute_plainly(self, need_constant(args[1], "attribute name"), args[2]);

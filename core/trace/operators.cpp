@@ -87,6 +87,8 @@ int Tracer::truth(Value* v) {
       PyTypeObject* t = type_of(v);
       if (torch::available() && v->kind == Kind::kLive && torch::is_tensor(v->object))
         stop("data-dependent-branch", {{"value", t->tp_name}});
+      if (Value* p = plain_payload(v, "__bool__"))
+        if (plain_payload(v, "__len__")) return truth(p);
       if (PyObject* f = lookup(t, py::intern("__bool__"))) {
         if (!PyFunction_Check(f)) stop("builtin", {{"function", "bool"}, {"arg_types", t->tp_name}});
         Value* r = call_nested(constant(f), {v});
@@ -127,6 +129,7 @@ Value* Tracer::length(Value* v) {
     }
     default:
       if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
+      if (Value* p = payload(v)) return length(p);
       if (v->kind == Kind::kInstance || v->kind == Kind::kLive) {
         if (!lookup(type_of(v), py::intern("__len__"))) quiet("len", true);
         stop("builtin", {{"function", "len"}, {"arg_types", type_of(v)->tp_name}});
@@ -224,6 +227,7 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
     default: {
       if (Value* f = special_method(c, "__contains__")) return truth(call_nested(f, {c, k}));
+      if (Value* p = payload(c)) return contains(p, k);
       if (special_method(c, "__iter__")) {
         Value* it = iterator_of(c);
         while (Value* x = next_of(it))
@@ -427,6 +431,12 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   if (op == Py_NE) {  // object.__ne__ asks __eq__
     if (special_method(a, "__eq__") || special_method(b, "__eq__")) return boolean(!equal(a, b));
   }
+  if (Value* p = plain_payload(a, "__eq__")) {
+    Value* q = payload(b) ? plain_payload(b, "__eq__") : b;
+    if (q && (op == Py_EQ || op == Py_NE)) return compare(op, p, q);
+  } else if (Value* q = plain_payload(b, "__eq__")) {
+    if (op == Py_EQ || op == Py_NE) return compare(op, a, q);
+  }
   auto by_identity = [&](Value* v) {
     if (v->kind == Kind::kFunction || v->kind == Kind::kCell || v->kind == Kind::kGenerator || v->kind == Kind::kIterator) return true;
     if (v->kind == Kind::kConstant) return true;
@@ -507,6 +517,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
     }
     default: {
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      if (Value* p = plain_payload(c, "__missing__")) return subscript(p, k);
       if (c->kind == Kind::kLive || c->kind == Kind::kInstance) {
         if (torch::available() && c->kind == Kind::kLive && torch::is_tensor(c->object))
           stop("tensor-subclass", {{"name", type_of(c)->tp_name}});
@@ -558,6 +569,7 @@ bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
         call_nested(f, {c, k, v});
         return true;
       }
+      if (Value* p = payload(c)) return store_subscript(p, k, v);
       stop("method-call", {{"class", type_of(c)->tp_name}, {"name", "__setitem__"}});
     default: quiet("item assignment", true);
   }
@@ -591,6 +603,7 @@ void Tracer::delete_subscript(Value* c, Value* k) {
       call_nested(f, {c, k});
       return;
     }
+  if (Value* p = payload(c)) return delete_subscript(p, k);
   stop("method-call", {{"class", describe(c)}, {"name", "__delitem__"}});
 }
 

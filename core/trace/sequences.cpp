@@ -183,6 +183,7 @@ Value* Tracer::iterator_of(Value* v) {
         force(r);
         return r->kind == Kind::kLive || r->kind == Kind::kInstance ? r : iterator_of(r);
       }
+      if (Value* p = payload(v)) return iterator_of(p);
       if (v->kind == Kind::kLive && t->tp_iter == PyObject_SelfIter && t->tp_iternext) return v;
       if (!f) {
         PyObject* g = lookup(t, py::intern("__getitem__"));

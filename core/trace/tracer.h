@@ -196,8 +196,12 @@ class Tracer {
   /// Runs the call to its end here; a break inside becomes one of the outer instruction.
   Value* call_nested(Value* callee, Values args, Keywords keywords = {});
   Value* call_constant(PyObject* callable, Values& args, Keywords& keywords);
+  /// A function behind functools.lru_cache whose answer may be taken now; null when it can't.
+  Value* call_cached(PyObject* wrapper, Values& args, Keywords& keywords);
   Value* enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                Values& args, Keywords& keywords);
+  /// The frame of a Python function that has a row of its own among the builtins: null when it was pushed.
+  Value* enter_python(PyObject* function, Values& args, Keywords& keywords);
   Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords);
   Value* new_instance(PyTypeObject* type);
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
@@ -207,6 +211,15 @@ class Tracer {
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});
   Value* special_method(Value* self, const char* name);  ///< the Python function, or null
+  /// cls.__subclasses__(), under a guard on which classes these are.
+  Value* subclasses_of(Value* cls);
+  /// What an instance of a subclass of dict, OrderedDict or list holds, as a container; null for other objects.
+  Value* payload(Value* v);
+  /// The same when the class leaves `method` to its base.
+  Value* plain_payload(Value* v, const char* method);
+  Value* proxy_payload(Value* v);
+  void give_payload(Value* instance, PyTypeObject* base);
+  Value* payload_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
   /// list.append, dict.get … on a tracked container; null when not known.
   Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords);
   Value* list_method(Value* self, const std::string& name, Values& args, Keywords& keywords);

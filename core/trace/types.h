@@ -6,6 +6,10 @@ namespace breakline::trace {
 
 PyTypeObject* ordered_dict_type();
 PyTypeObject* default_dict_type();
+/// dict, OrderedDict or list when `type` is a subclass of one made by a class statement, else null.
+PyTypeObject* payload_base(PyTypeObject* type);
+/// Immutable objects of C that are read like constants: torch.finfo, compiled regular expressions and their matches.
+bool is_fixed_native_type(PyTypeObject* type);
 /// functools.partial
 PyTypeObject* partial_type();
 

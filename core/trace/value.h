@@ -72,6 +72,8 @@ struct Value {
   PyTypeObject* type = nullptr;
   std::vector<Value*> items;
   std::unique_ptr<DictData> dict;
+  Value* content = nullptr;           ///< kLive, kInstance of a dict or list subclass: what it holds
+  Value* owner = nullptr;             ///< of a content: the instance
   Value* attributes = nullptr;        ///< instance dict (kLive, kInstance, kFunction)
   PyObject *globals = nullptr, *builtins = nullptr, *qualname = nullptr;
   std::unique_ptr<SymFrame> frame;    ///< kGenerator

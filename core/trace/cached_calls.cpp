@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Calls of functions behind functools.lru_cache: with constant arguments and a body that acts on nothing outside, the cached
+// result is as good as a constant.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/bytecode/code.h"
+#include "core/guard/equality.h"
+#include "core/trace/inline_rules.h"
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+namespace {
+
+using bytecode::Op;
+
+/// Modules whose functions answer without acting on the outside.
+constexpr std::array<std::string_view, 22> kQuietModules = {
+    "math",     "operator",    "itertools", "functools", "collections", "re",     "string", "typing",  "sys",   "importlib", "packaging",
+    "torch",    "numpy",       "inspect",   "dataclasses", "types",     "copy",   "enum",   "numbers", "abc",   "textwrap",  "platform"};
+constexpr std::array<std::string_view, 11> kActingBuiltins = {"print",   "open",    "input", "exec",  "eval",      "globals",
+                                                              "locals", "setattr", "delattr", "vars", "breakpoint"};
+constexpr int kDeepest = 6;
+
+bool is_quiet_module(PyObject* module) {
+  const char* text = PyModule_GetName(module);
+  if (!text) {
+    PyErr_Clear();
+    return false;
+  }
+  std::string_view name = text;
+  name = name.substr(0, name.find('.'));
+  return std::find(kQuietModules.begin(), kQuietModules.end(), name) != kQuietModules.end();
+}
+
+class PurityCheck {
+ public:
+  bool function(PyObject* f, int depth) {
+    if (depth > kDeepest) return false;
+    if (!seen_.insert(f).second) return true;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f));
+    if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return false;
+    PyObject* closure = PyFunction_GET_CLOSURE(f);
+    for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
+      PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+      if (content && !object(content, depth)) return false;
+    }
+    return body(code, f, depth);
+  }
+
+ private:
+  /// The code and the code objects inside it (comprehensions, inner functions).
+  bool body(PyCodeObject* code, PyObject* f, int depth) {
+    const bytecode::Code* decoded = bytecode::decode(code);
+    for (const bytecode::Instr& in : decoded->instrs) {
+      if (in.op == Op::kStoreGlobal || in.op == Op::kDeleteGlobal) return false;
+      if ((in.op == Op::kStoreDeref || in.op == Op::kDeleteDeref) && in.arg >= decoded->slot_count - static_cast<int>(decoded_free(code))) return false;
+      if (in.op == Op::kLoadGlobal && !global(f, in.object, depth)) return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
+      PyObject* c = PyTuple_GET_ITEM(code->co_consts, i);
+      if (PyCode_Check(c) && !body(reinterpret_cast<PyCodeObject*>(c), f, depth + 1)) return false;
+    }
+    return true;
+  }
+  static Py_ssize_t decoded_free(PyCodeObject* code) { return PyCode_GetNumFree(code); }
+
+  bool global(PyObject* f, PyObject* name, int depth) {
+    PyObject* found = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(f), name);
+    if (found) return object(found, depth);
+    PyObject* builtins = reinterpret_cast<PyFunctionObject*>(f)->func_builtins;
+    found = PyDict_GetItemWithError(builtins, name);
+    PyErr_Clear();
+    std::string_view text = py::utf8(name);
+    return found && std::find(kActingBuiltins.begin(), kActingBuiltins.end(), text) == kActingBuiltins.end();
+  }
+
+  bool object(PyObject* o, int depth) {
+    if (guard::is_plain_constant(o) || PyType_Check(o) || PyCFunction_Check(o)) return true;
+    if (PyModule_Check(o)) return is_quiet_module(o);
+    if (PyTuple_Check(o)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+        if (!object(PyTuple_GET_ITEM(o, i), depth)) return false;
+      return true;
+    }
+    if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper") {
+      py::Ref inner = py::Ref::steal(PyObject_GetAttrString(o, "__wrapped__"));
+      PyErr_Clear();
+      return inner && PyFunction_Check(inner.get()) && function(inner.get(), depth + 1);
+    }
+    if (!PyFunction_Check(o)) return false;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
+    std::string file(py::utf8(code->co_filename));
+    if (!is_user_file(file)) return is_inlined_file(file, py::to_string(code->co_qualname)) || file.find("/packaging/") != std::string::npos;
+    return function(o, depth + 1);
+  }
+
+  std::unordered_set<PyObject*> seen_;
+};
+
+}  // namespace
+
+bool acts_on_nothing_outside(PyObject* function) {
+  static auto* known = new std::unordered_map<PyObject*, bool>;  // holds references: an address must not be reused
+  auto it = known->find(function);
+  if (it != known->end()) return it->second;
+  bool pure = PurityCheck().function(function, 0);
+  Py_INCREF(function);
+  return (*known)[function] = pure;
+}
+
+Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) {
+  py::Ref inner = py::check(PyObject_GetAttrString(wrapper, "__wrapped__"));
+  if (!PyFunction_Check(inner.get())) return nullptr;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
+  if (is_user_file(py::to_string(code->co_filename)) && !acts_on_nothing_outside(inner.get())) return nullptr;
+  std::vector<PyObject*> operands;
+  for (Value* v : args) operands.push_back(constant_of(v));
+  py::Ref names;
+  if (!keywords.empty()) {
+    names = py::check(PyTuple_New(static_cast<Py_ssize_t>(keywords.size())));
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(keywords[i].first));
+      operands.push_back(constant_of(keywords[i].second));
+    }
+  }
+  if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return nullptr;
+  py::Ref result = py::Ref::steal(PyObject_Vectorcall(wrapper, operands.data(), args.size(), names.get()));
+  if (!result) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  if (guard::is_plain_constant(result.get())) return wrap(result.release());
+  SourceId source = object_source(result.get());
+  return live(keep_for_trace(result), source);
+}
+
+}  // namespace breakline::trace
