@@ -150,6 +150,34 @@
    <source>inherit</source>
    <translation>继承</translation>
   </message>
+  <message>
+   <source>function</source>
+   <translation>函数</translation>
+  </message>
+  <message>
+   <source>method</source>
+   <translation>方法</translation>
+  </message>
+  <message>
+   <source>with block</source>
+   <translation>with 块</translation>
+  </message>
+  <message>
+   <source>decorator</source>
+   <translation>装饰器</translation>
+  </message>
+  <message>
+   <source>the default</source>
+   <translation>默认值</translation>
+  </message>
+  <message>
+   <source>a region around the call</source>
+   <translation>调用处外层的区域</translation>
+  </message>
+  <message>
+   <source>fullgraph=True of the target</source>
+   <translation>目标的 fullgraph=True 设置</translation>
+  </message>
  </context>
  <context>
   <name>breakline::ui::Banner</name>
@@ -175,10 +203,6 @@
   <message>
    <source>allow</source>
    <translation>允许</translation>
-  </message>
-  <message>
-   <source>Not measured yet: press Measure in the timings pane.</source>
-   <translation>尚未测量：请在计时面板中按“测量”。</translation>
   </message>
   <message>
    <source>%1, decided by %2</source>
@@ -209,12 +233,24 @@
    <translation>此断点执行的次数</translation>
   </message>
   <message>
-   <source>Measured cost of one event</source>
-   <translation>每次事件的实测代价</translation>
-  </message>
-  <message>
    <source>What the policy in force does here</source>
    <translation>当前策略在此处的作用</translation>
+  </message>
+  <message>
+   <source>An error ends the call here, so there is nothing to enter again.</source>
+   <translation>调用在此处因错误结束，没有需要重新进入的图。</translation>
+  </message>
+  <message>
+   <source>Not measured: %1.</source>
+   <translation>未测量：%1。</translation>
+  </message>
+  <message>
+   <source>Not measured: the recorded call does not come by here.</source>
+   <translation>未测量：所记录的调用没有经过此处。</translation>
+  </message>
+  <message>
+   <source>Measured price of leaving and entering here, per event; the instruction itself is not in it</source>
+   <translation>在此处离开并重新进入图的实测代价（每次）；不含指令本身</translation>
   </message>
  </context>
  <context>
@@ -246,6 +282,14 @@
   <message>
    <source>This function</source>
    <translation>此函数</translation>
+  </message>
+  <message>
+   <source>Being measured…</source>
+   <translation>正在测量…</translation>
+  </message>
+  <message>
+   <source>Not measured yet: press Measure.</source>
+   <translation>尚未测量：请点击“测量”。</translation>
   </message>
  </context>
  <context>
@@ -445,6 +489,10 @@
    <source>… %1 library frames</source>
    <translation>… %1 个库帧</translation>
   </message>
+  <message>
+   <source>Cost:</source>
+   <translation>代价：</translation>
+  </message>
  </context>
  <context>
   <name>breakline::ui::DistributionPlot</name>
@@ -483,6 +531,14 @@
   <message>
    <source>%1: median %2, middle half %3 to %4, %5 samples</source>
    <translation>%1：中位数 %2，中间一半 %3 至 %4，%5 个样本</translation>
+  </message>
+  <message>
+   <source>Image (*.png);;PDF (*.pdf)</source>
+   <translation>图片 (*.png);;PDF (*.pdf)</translation>
+  </message>
+  <message>
+   <source>time per call (%1, logarithmic)</source>
+   <translation>每次调用耗时（%1，对数坐标）</translation>
   </message>
  </context>
  <context>
@@ -624,8 +680,8 @@
  <context>
   <name>breakline::ui::MainWindow</name>
   <message>
-   <source>recompiled in %1 ms</source>
-   <translation>重新编译用时 %1 毫秒</translation>
+   <source>recompiled in %1</source>
+   <translation>重新编译用时 %1</translation>
   </message>
   <message>
    <source>Open…</source>
@@ -919,6 +975,26 @@
    <source>close the window</source>
    <translation>关闭窗口</translation>
   </message>
+  <message>
+   <source>Breakline Studio[*]</source>
+   <translation>Breakline Studio[*]</translation>
+  </message>
+  <message>
+   <source>%1[*] – Breakline Studio</source>
+   <translation>%1[*] – Breakline Studio</translation>
+  </message>
+  <message>
+   <source>Python (*.py);;All files (*)</source>
+   <translation>Python (*.py);;所有文件 (*)</translation>
+  </message>
+  <message>
+   <source>python %1</source>
+   <translation>Python %1</translation>
+  </message>
+  <message>
+   <source>torch %1</source>
+   <translation>PyTorch %1</translation>
+  </message>
  </context>
  <context>
   <name>breakline::ui::OutputPanel</name>
@@ -1067,6 +1143,10 @@
   <message>
    <source>modules of %1</source>
    <translation>%1 的模块</translation>
+  </message>
+  <message>
+   <source>Remove your overlay from the selected row (Del)</source>
+   <translation>移除所选行上您设置的策略 (Del)</translation>
   </message>
  </context>
  <context>
@@ -1323,6 +1403,126 @@
   <message>
    <source>compiling pays after %1 calls</source>
    <translation>调用 %1 次后编译划算</translation>
+  </message>
+  <message>
+   <source>no_grad</source>
+   <translation>no_grad</translation>
+  </message>
+ </context>
+ <context>
+  <name>Profile</name>
+  <message>
+   <source>%1 each time</source>
+   <translation>每次 %1</translation>
+  </message>
+  <message>
+   <source>: %1 to leave the graph, %2 to enter the next one</source>
+   <translation>：离开图 %1，进入下一个图 %2</translation>
+  </message>
+  <message>
+   <source>; the instruction itself takes %1</source>
+   <translation>；指令本身耗时 %1</translation>
+  </message>
+ </context>
+ <context>
+  <name>Timings</name>
+  <message>
+   <source>Eager</source>
+   <translation>即时模式</translation>
+  </message>
+  <message>
+   <source>Eager again (noise)</source>
+   <translation>即时模式（再次，测噪声）</translation>
+  </message>
+  <message>
+   <source>Compiled, CPU</source>
+   <translation>编译 CPU</translation>
+  </message>
+  <message>
+   <source>Eager, Vulkan</source>
+   <translation>即时 Vulkan</translation>
+  </message>
+  <message>
+   <source>Compiled, Vulkan</source>
+   <translation>编译 Vulkan</translation>
+  </message>
+  <message>
+   <source>faster</source>
+   <translation>更快</translation>
+  </message>
+  <message>
+   <source>slower</source>
+   <translation>更慢</translation>
+  </message>
+  <message>
+   <source>cannot tell</source>
+   <translation>无法判断</translation>
+  </message>
+ </context>
+ <context>
+  <name>Phase</name>
+  <message>
+   <source>importing PyTorch</source>
+   <translation>正在导入 PyTorch</translation>
+  </message>
+  <message>
+   <source>running the code</source>
+   <translation>正在运行代码</translation>
+  </message>
+  <message>
+   <source>tracing</source>
+   <translation>正在追踪</translation>
+  </message>
+  <message>
+   <source>compiling</source>
+   <translation>正在编译</translation>
+  </message>
+  <message>
+   <source>measuring</source>
+   <translation>正在测量</translation>
+  </message>
+ </context>
+ <context>
+  <name>Problem</name>
+  <message>
+   <source>syntax error</source>
+   <translation>语法错误</translation>
+  </message>
+  <message>
+   <source>missing module</source>
+   <translation>缺少模块</translation>
+  </message>
+  <message>
+   <source>missing target</source>
+   <translation>找不到目标</translation>
+  </message>
+  <message>
+   <source>wrong input</source>
+   <translation>输入有误</translation>
+  </message>
+  <message>
+   <source>nothing was compiled</source>
+   <translation>没有编译任何内容</translation>
+  </message>
+  <message>
+   <source>the interpreter has no PyTorch</source>
+   <translation>该解释器没有 PyTorch</translation>
+  </message>
+  <message>
+   <source>the interpreter does not fit</source>
+   <translation>该解释器不适用</translation>
+  </message>
+  <message>
+   <source>the file cannot be read</source>
+   <translation>无法读取文件</translation>
+  </message>
+  <message>
+   <source>not UTF-8</source>
+   <translation>文件不是 UTF-8 编码</translation>
+  </message>
+  <message>
+   <source>the code raised</source>
+   <translation>代码抛出异常</translation>
   </message>
  </context>
 </TS>

@@ -4,6 +4,8 @@
 #include <QFileInfo>
 #include <QUndoCommand>
 
+#include "ui/models/words.h"
+
 namespace breakline::ui {
 namespace {
 
@@ -13,8 +15,8 @@ constexpr int kUserRaised = 2;
 
 const QString kInherit = QStringLiteral("inherit");
 
-const char* const kMethodNames[] = {"hello", "open",     "policy.set", "reload",  "option.set",
-                                    "time",  "diagnose", "cancel",     "shutdown"};
+const char* const kMethodNames[] = {"hello", "open",    "policy.set", "reload", "option.set",
+                                    "time",  "profile", "diagnose",   "cancel", "shutdown"};
 
 QString last_line(const QString& text) {
   const QStringList lines = text.trimmed().split(QLatin1Char('\n'));
@@ -54,8 +56,11 @@ Session::Session(std::unique_ptr<EngineLink> link, QObject* parent)
   connect(link_.get(), &EngineLink::died, this, &Session::on_death);
   tick_.setInterval(500);
   connect(&tick_, &QTimer::timeout, this, [this] {
-    if (running() && running_ms() >= hang_after_ms) emit still_running(running_ms(), phase_);
+    if (running() && !request_.target.isEmpty() && running_ms() >= hang_after_ms)
+      emit still_running(running_ms(), phase_);
   });
+  profile_delay_.setSingleShot(true);
+  connect(&profile_delay_, &QTimer::timeout, this, &Session::take_profiles);
   grace_.setSingleShot(true);
   connect(&grace_, &QTimer::timeout, this, [this] {
     if (!running()) return;
@@ -84,19 +89,33 @@ void Session::open(const OpenRequest& request) {
     if (!overlays_.isEmpty()) overlays_.clear();
     report_.reset();
     timings_.clear();
+    profiles_.clear();
     current_target_.clear();
     emit overlays_changed();
     emit report_changed();
     emit timings_changed();
+    emit profiles_changed();
+  }
+  if (std::exchange(prestarted_, false) && link_->alive() && (hello_done_ || pending(Method::Hello))) {
+    start_latency();
+    if (hello_done_) send_open();
+    return;
   }
   restart();
 }
 
+void Session::prestart() {
+  if (link_->alive() || !request_.target.isEmpty()) return;
+  prestarted_ = true;
+  start_engine();
+}
+
 void Session::restart() {
-  if (request_.target.isEmpty()) return;
   link_->kill();
   calls_.clear();
+  if (request_.target.isEmpty()) return prestart();
   knowledge_.clear();
+  profile_delay_.stop();
   compiled_once_ = hello_done_ = false;
   emit output_cleared();
   start_latency();
@@ -123,7 +142,7 @@ void Session::start_engine() {
 qint64 Session::call(Method method, const QJsonObject& params, const QString& subject) {
   const qint64 id = link_->send(QLatin1String(kMethodNames[int(method)]), params);
   calls_.insert(id, {method, subject});
-  if (method != Method::Cancel && method != Method::Diagnose && state_ == EngineState::Ready) {
+  if (!background(method) && state_ == EngineState::Ready) {
     busy_since_.start();
     phase_.clear();
   }
@@ -145,7 +164,7 @@ void Session::update_state() {
   const EngineState before = state_;
   if (state_ == EngineState::Ready || state_ == EngineState::Running) {
     bool busy = false;
-    for (const Call& c : calls_) busy |= c.method != Method::Diagnose && c.method != Method::Cancel;
+    for (const Call& c : calls_) busy |= !background(c.method);
     state_ = busy ? EngineState::Running : EngineState::Ready;
   }
   if (running()) {
@@ -189,7 +208,10 @@ void Session::on_hello(const QJsonObject& r) {
          d.value(QLatin1String("reason")).toString(), d.value(QLatin1String("available")).toBool()});
   }
   state_ = EngineState::Ready;
-  send_open();
+  if (request_.target.isEmpty())
+    update_state(), emit state_changed();
+  else
+    send_open();
 }
 
 QJsonArray Session::overlay_json() const {
@@ -232,11 +254,17 @@ void Session::send_policy() {
 }
 
 void Session::cancel_measurement() {
-  for (auto it = calls_.constBegin(); it != calls_.constEnd(); ++it) {
-    if (it->method != Method::Time) continue;
-    call(Method::Cancel, {{QStringLiteral("id"), it.key()}});
-    return;
-  }
+  profile_delay_.stop();
+  QVector<qint64> ids;
+  for (auto it = calls_.constBegin(); it != calls_.constEnd(); ++it)
+    if (it->method == Method::Time || it->method == Method::Profile) ids.push_back(it.key());
+  for (const qint64 id : ids) call(Method::Cancel, {{QStringLiteral("id"), id}});
+}
+
+void Session::take_profiles() {
+  if (!report_ || state_ != EngineState::Ready || !compiled_once_) return;
+  for (const Target& t : report_->targets) call(Method::Profile, {{QStringLiteral("target"), t.id}}, t.id);
+  emit profiles_changed();
 }
 
 void Session::recompile() {
@@ -295,6 +323,7 @@ void Session::measure(const QString& target) {
     measure_after_report_ = id;
     return;
   }
+  cancel_measurement();
   call(Method::Time, {{QStringLiteral("target"), id}}, id);
 }
 
@@ -409,8 +438,8 @@ void Session::set_problem(const Problem& problem) {
 
 void Session::painted() {
   // A measurement that follows is no part of it.
-  if (!latency_open_ || pending(Method::Open) || pending(Method::Policy) || pending(Method::Reload) ||
-      pending(Method::Option))
+  if (!latency_open_ || !report_ || pending(Method::Hello) || pending(Method::Open) ||
+      pending(Method::Policy) || pending(Method::Reload) || pending(Method::Option))
     return;
   latency_open_ = false;
   emit latency_measured(double(latency_.nsecsElapsed()) / 1e6);
@@ -433,6 +462,9 @@ void Session::take_report(const QJsonObject& result) {
     for (const OutputChunk& chunk : report->output) emit output(chunk);
   report_ = std::move(report);
   set_problem({});
+  for (auto it = profiles_.begin(); it != profiles_.end();)
+    it = report_->find_target(it.key()) ? std::next(it) : profiles_.erase(it);
+  if (profile_after_ms >= 0) profile_delay_.start(profile_after_ms);
   if (!current_target_.isEmpty() && !report_->find_target(current_target_)) {
     current_target_.clear();
     emit target_changed();
@@ -458,10 +490,17 @@ void Session::on_reply(qint64 id, const QJsonObject& result) {
     case Method::Time: {
       const auto timings = std::make_shared<Timings>(parse_timings(result));
       timings_.insert(c.subject, {timings, generation_});
+      if (result.contains(QLatin1String("breaks")))
+        profiles_.insert(c.subject, std::make_shared<Profile>(parse_profile(result)));
       update_state();
       emit timings_changed();
+      emit profiles_changed();
       break;
     }
+    case Method::Profile:
+      profiles_.insert(c.subject, std::make_shared<Profile>(parse_profile(result)));
+      emit profiles_changed();
+      break;
     case Method::Diagnose: {
       const QJsonArray records = result.value(QLatin1String("records")).toArray();
       knowledge_.insert(c.subject, records);
@@ -484,6 +523,16 @@ void Session::on_failure(qint64 id, const EngineFailure& failure) {
   if (c.method == Method::Cancel) return;
   if (c.method == Method::Diagnose) {
     emit diagnosed(c.subject, {});
+    return;
+  }
+  if (c.method == Method::Profile) {
+    if (failure.code != kCancelled) {
+      auto none = std::make_shared<Profile>();
+      none->target = c.subject;
+      none->note = failure.message;
+      profiles_.insert(c.subject, none);
+    }
+    emit profiles_changed();
     return;
   }
   latency_open_ = false;
@@ -512,8 +561,8 @@ void Session::on_notification(const QString& method, const QJsonObject& params) 
                  params.value(QLatin1String("text")).toString(),
                  params.value(QLatin1String("label")).toString()});
   } else if (method == QLatin1String("progress")) {
-    phase_ = params.value(QLatin1String("text")).toString();
-    if (phase_.isEmpty()) phase_ = params.value(QLatin1String("phase")).toString();
+    phase_ = phase_words(params.value(QLatin1String("phase")).toString(),
+                         params.value(QLatin1String("text")).toString());
     emit progressed();
   }
 }
@@ -521,6 +570,7 @@ void Session::on_notification(const QString& method, const QJsonObject& params) 
 void Session::on_death(const QString& why, const QString& tail) {
   const bool early = !hello_done_;
   calls_.clear();
+  profile_delay_.stop();
   hello_done_ = compiled_once_ = false;
   latency_open_ = false;
   state_ = EngineState::Died;

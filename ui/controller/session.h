@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "ui/controller/engine_link.h"
+#include "ui/models/profile.h"
 #include "ui/models/report.h"
 #include "ui/models/timings.h"
 
@@ -57,6 +58,8 @@ class Session : public QObject {
   const EngineCommand& command() const { return command_; }
   /// Opens a script or target in a fresh engine; overlays of another file are dropped.
   void open(const OpenRequest& request);
+  /// Starts an engine before there is anything to open, so that it has imported PyTorch by then.
+  void prestart();
   /// Reads the file again and recompiles what changed (or opens again when nothing was compiled yet).
   void recompile();
   /// Asks the running request to end; an engine that does not answer in `stop_grace_ms` is ended.
@@ -86,6 +89,8 @@ class Session : public QObject {
   EngineState state() const { return state_; }
   bool running() const { return state_ == EngineState::Running || state_ == EngineState::Starting; }
   bool measuring() const;
+  /// Costs per break and line are being taken, or will be in a moment.
+  bool profiling() const { return pending(Method::Profile) || profile_delay_.isActive(); }
   bool diagnosing() const { return pending(Method::Diagnose); }
   const OpenRequest& request() const { return request_; }
   const EngineInfo& engine() const { return info_; }
@@ -93,6 +98,9 @@ class Session : public QObject {
   /// Null until measured. `timings_stale()` when the model was recompiled since.
   TimingsPtr timings(const QString& target) const;
   bool timings_stale(const QString& target) const;
+  /// Costs of a target's parts, taken by itself in the background after each report; null before.
+  ProfilePtr profile(const QString& target) const { return profiles_.value(target); }
+  const Profiles& profiles() const { return profiles_; }
   const Problem& problem() const { return problem_; }
   const QString& current_target() const { return current_target_; }
   void set_current_target(const QString& id);
@@ -106,11 +114,13 @@ class Session : public QObject {
 
   int hang_after_ms = 3000;  ///< a request longer than this offers Stop and Restart
   int stop_grace_ms = 2000;
+  int profile_after_ms = 250;  ///< quiet time after a report before profiles are taken; negative: never
 
  signals:
   void state_changed();
   void report_changed();
   void timings_changed();
+  void profiles_changed();
   void overlays_changed();
   void problem_changed();
   void target_changed();
@@ -126,7 +136,7 @@ class Session : public QObject {
 
  private:
   friend class OverlayCommand;
-  enum class Method { Hello, Open, Policy, Reload, Option, Time, Diagnose, Cancel, Shutdown };
+  enum class Method { Hello, Open, Policy, Reload, Option, Time, Profile, Diagnose, Cancel, Shutdown };
   struct Call {
     Method method;
     QString subject;
@@ -147,7 +157,12 @@ class Session : public QObject {
   QJsonArray overlay_json() const;
   void update_state();
   bool pending(Method method) const;
+  /// Ends what runs in the background, since the engine does one thing at a time.
   void cancel_measurement();
+  void take_profiles();
+  static bool background(Method method) {
+    return method == Method::Profile || method == Method::Diagnose || method == Method::Cancel;
+  }
   void start_latency() { latency_.start(), latency_open_ = true; }
 
   std::unique_ptr<EngineLink> link_;
@@ -166,12 +181,13 @@ class Session : public QObject {
     int generation;
   };
   QHash<QString, Measured> timings_;
+  Profiles profiles_;
   QHash<QString, QJsonArray> knowledge_;
   QString current_target_, phase_, measure_after_report_;
   QElapsedTimer busy_since_, latency_;
-  QTimer tick_, grace_;
+  QTimer tick_, grace_, profile_delay_;
   bool use_overlays_ = true, overlays_dirty_ = false, compiled_once_ = false, latency_open_ = false;
-  bool strict_preview_ = false, output_seen_ = false, hello_done_ = false;
+  bool strict_preview_ = false, output_seen_ = false, hello_done_ = false, prestarted_ = false;
 };
 
 }  // namespace breakline::ui

@@ -4,17 +4,21 @@
 #include <QFileInfo>
 
 #include "ui/models/reasons.h"
+#include "ui/models/timings.h"
+#include "ui/models/words.h"
 
 namespace breakline::ui {
 
-void BreakTableModel::set(ReportPtr report, const QString& target, TimingsPtr timings, bool preview) {
+void BreakTableModel::set(ReportPtr report, const QString& target, const Profiles& profiles, bool preview,
+                          const QString& why_no_cost) {
   const QVector<const Break*> rows = report ? report->breaks_of(target) : QVector<const Break*>();
   bool same = rows.size() == rows_.size();
   for (int i = 0; same && i < rows.size(); ++i) same = rows[i]->id == rows_[i]->id;
   // The same breaks in the same order: only their values change, so selection and scroll position stay.
   if (!same) beginResetModel();
   report_ = std::move(report);
-  timings_ = std::move(timings);
+  profiles_ = profiles;
+  why_no_cost_ = why_no_cost;
   preview_ = preview;
   rows_ = rows;
   if (!same)
@@ -23,11 +27,9 @@ void BreakTableModel::set(ReportPtr report, const QString& target, TimingsPtr ti
     emit dataChanged(index(0, 0), index(int(rows_.size()) - 1, ColumnCount - 1));
 }
 
-QString BreakTableModel::cost(const Break& b) const {
-  if (b.cost_us) return format_us(*b.cost_us);
-  if (timings_ && timings_->break_cost_us.contains(b.id))
-    return format_us(timings_->break_cost_us.value(b.id));
-  return QStringLiteral("–");
+const BreakCost* BreakTableModel::cost(const Break& b) const {
+  const ProfilePtr profile = profiles_.value(b.target);
+  return profile ? profile->of_break(b.id) : nullptr;
 }
 
 int BreakTableModel::row_of(const QString& id) const {
@@ -56,7 +58,8 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
       case Events:
         return b->events;
       case Cost:
-        return cost(*b);
+        if (const BreakCost* c = cost(*b)) return role == SortRole ? QVariant(c->cost) : format_us(c->cost);
+        return QStringLiteral("–");
       case Policy:
         if (rejected && !b->is_error())
           return b->id == report_->strict_first ? tr("allow → error (first)") : tr("allow → error");
@@ -65,9 +68,16 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
         return {};
     }
   if (role == Qt::ToolTipRole) {
-    if (index.column() == Cost && cost(*b) == QStringLiteral("–"))
-      return tr("Not measured yet: press Measure in the timings pane.");
-    if (index.column() == Policy) return tr("%1, decided by %2").arg(b->effective, b->policy_source);
+    if (index.column() == Cost) {
+      if (const BreakCost* c = cost(*b)) return cost_words(*c);
+      if (b->is_error()) return tr("An error ends the call here, so there is nothing to enter again.");
+      const ProfilePtr profile = profiles_.value(b->target);
+      if (profile && !profile->note.isEmpty()) return tr("Not measured: %1.").arg(profile->note);
+      if (profile) return tr("Not measured: the recorded call does not come by here.");
+      return why_no_cost_;
+    }
+    if (index.column() == Policy)
+      return tr("%1, decided by %2").arg(policy_word(b->effective), source_words(b->policy_source));
     return b->explanation.isEmpty() ? b->reason : b->reason + QStringLiteral("\n\n") + b->explanation;
   }
   return {};
@@ -95,7 +105,8 @@ QVariant BreakTableModel::headerData(int section, Qt::Orientation orientation, i
       case Events:
         return tr("Times this break was executed");
       case Cost:
-        return tr("Measured cost of one event");
+        return tr(
+            "Measured price of leaving and entering here, per event; the instruction itself is not in it");
       case Policy:
         return tr("What the policy in force does here");
       default:

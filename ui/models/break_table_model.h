@@ -4,8 +4,8 @@
 #pragma once
 #include <QAbstractTableModel>
 
+#include "ui/models/profile.h"
 #include "ui/models/report.h"
-#include "ui/models/timings.h"
 
 namespace breakline::ui {
 
@@ -15,8 +15,9 @@ class BreakTableModel : public QAbstractTableModel {
   enum Column { Line, Why, Events, Cost, Policy, ColumnCount };
   enum Role { IdRole = Qt::UserRole, SortRole, ErrorRole };
   using QAbstractTableModel::QAbstractTableModel;
-  /// `preview` marks what a strict policy would reject. Timings may be null.
-  void set(ReportPtr report, const QString& target, TimingsPtr timings, bool preview);
+  /// `preview` marks what a strict policy would reject. `why_no_cost` stands in for costs that are missing.
+  void set(ReportPtr report, const QString& target, const Profiles& profiles, bool preview,
+           const QString& why_no_cost);
   int rowCount(const QModelIndex& parent = {}) const override {
     return parent.isValid() ? 0 : int(rows_.size());
   }
@@ -29,9 +30,10 @@ class BreakTableModel : public QAbstractTableModel {
   const Break* at(int row) const { return row >= 0 && row < rows_.size() ? rows_[row] : nullptr; }
 
  private:
-  QString cost(const Break& b) const;
+  const BreakCost* cost(const Break& b) const;
   ReportPtr report_;
-  TimingsPtr timings_;
+  Profiles profiles_;
+  QString why_no_cost_;
   QVector<const Break*> rows_;
   bool preview_ = false;
 };

@@ -2,7 +2,9 @@
 #include "ui/models/knowledge.h"
 
 #include <QJsonObject>
+#include <QSet>
 #include <algorithm>
+#include <limits>
 
 namespace breakline::ui {
 namespace {
@@ -58,8 +60,9 @@ KnowledgeRecord convert(const QJsonObject& o, Language language) {
     const QJsonValue twin = work_zh.at(i++);
     KnowledgeRecord::Workaround entry;
     entry.action = local_item(w, QStringLiteral("action"), twin, language);
-    entry.how = local_item(w, QStringLiteral("how"), twin, language).text;
-    if (entry.how == text(w, QStringLiteral("action")) || entry.how == entry.action.text) entry.how.clear();
+    entry.how = local_item(w, QStringLiteral("how"), twin, language);
+    if (entry.how.text == text(w, QStringLiteral("action")) || entry.how.text == entry.action.text)
+      entry.how = {};
     entry.condition = text(w, QStringLiteral("condition"));
     entry.rate = rate(w.value(QLatin1String("success_rate")));
     r.workarounds.push_back(entry);
@@ -85,18 +88,28 @@ bool has_chinese(const QString& text) {
                      [](QChar c) { return c.unicode() >= 0x4E00 && c.unicode() <= 0x9FFF; });
 }
 
-std::optional<KnowledgeRecord> pick_record(const QJsonArray& records, const QString& id, Language language) {
-  QJsonObject best;
-  double best_score = -1;
+QVector<KnowledgeRecord> matching_records(const QJsonArray& records, const QString& id, Language language) {
+  struct Scored {
+    QJsonObject record;
+    double score;
+  };
+  QVector<Scored> found;
+  QSet<QString> seen;
   for (const QJsonValue& v : records) {
     const QJsonObject o = v.toObject();
     const QJsonObject record = o.value(QLatin1String("record")).toObject();
-    if (record.isEmpty()) continue;
-    if (!id.isEmpty() && record.value(QLatin1String("id")).toString() == id) return convert(record, language);
-    const double score = o.value(QLatin1String("score")).toDouble();
-    if (score > best_score) best_score = score, best = record;
+    const QString own = text(record, QStringLiteral("id"));
+    if (record.isEmpty() || seen.contains(own)) continue;
+    seen.insert(own);
+    const bool first = !id.isEmpty() && own == id;
+    found.push_back({record, first ? std::numeric_limits<double>::infinity()
+                                   : o.value(QLatin1String("score")).toDouble()});
   }
-  return best.isEmpty() ? std::nullopt : std::optional(convert(best, language));
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  QVector<KnowledgeRecord> out;
+  for (const Scored& s : std::as_const(found)) out.push_back(convert(s.record, language));
+  return out;
 }
 
 }  // namespace breakline::ui

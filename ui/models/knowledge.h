@@ -22,8 +22,8 @@ struct KnowledgeRecord {
     QString condition;
   };
   struct Workaround {
-    LocalText action;
-    QString how, condition;
+    LocalText action, how;
+    QString condition;
     std::optional<double> rate;  ///< nobody measured it when empty
   };
   QString id, tier, last_confirmed, resolvable;
@@ -37,8 +37,8 @@ struct KnowledgeRecord {
 
 enum class Language { English, Chinese };
 
-/// The record with this id, else the best scored one, of a `diagnose` answer; empty when there is none.
-std::optional<KnowledgeRecord> pick_record(const QJsonArray& records, const QString& id, Language language);
+/// All records of a `diagnose` answer: the one with this id first, then by score, each once.
+QVector<KnowledgeRecord> matching_records(const QJsonArray& records, const QString& id, Language language);
 
 /// True when a text holds Chinese characters.
 bool has_chinese(const QString& text);

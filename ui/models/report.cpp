@@ -12,11 +12,6 @@ QString text(const QJsonObject& o, const char* key) { return o.value(QLatin1Stri
 int number(const QJsonObject& o, const char* key, int fallback = 0) {
   return o.value(QLatin1String(key)).toInt(fallback);
 }
-std::optional<double> measured(const QJsonObject& o, const char* key) {
-  const QJsonValue v = o.value(QLatin1String(key));
-  return v.isDouble() ? std::optional(v.toDouble()) : std::nullopt;
-}
-
 /// Ids may arrive as strings or as small numbers; the window only compares them.
 QString ident(const QJsonValue& v) { return v.isDouble() ? QString::number(v.toInteger()) : v.toString(); }
 QString ident(const QJsonObject& o, const char* key) { return ident(o.value(QLatin1String(key))); }
@@ -104,7 +99,6 @@ Segment segment(const QJsonValue& v) {
   s.guards = guards.isArray() ? int(guards.toArray().size()) : guards.toInt();
   s.trace_us = o.value(QLatin1String("trace_us")).toDouble();
   s.compile_us = o.value(QLatin1String("compile_us")).toDouble();
-  s.time_us = measured(o, "time_us");
   s.ops = list(o, "ops", op);
   s.kernels = list(o, "kernel_list", kernel);
   s.kernel_count = number(o, "kernels", int(s.kernels.size()));
@@ -151,7 +145,6 @@ Break parse_break(const QJsonValue& v) {
   b.after = ident(o, "after");
   b.before = ident(o, "before");
   b.knowledge = ident(o, "knowledge");
-  b.cost_us = measured(o, "cost_us");
   const QJsonObject policy = o.value(QLatin1String("policy")).toObject();
   if (!policy.isEmpty()) {
     b.effective = text(policy, "effective");

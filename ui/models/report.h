@@ -42,7 +42,6 @@ struct Segment {
   QString target;
   int kernel_count = 0, runs = 0, line = 0, end_line = 0, guards = 0;
   double trace_us = 0, compile_us = 0;
-  std::optional<double> time_us;  ///< median run time per call, when the engine measured it
   QVector<SegmentOp> ops;
   QVector<SegmentKernel> kernels;
   QVector<LineRange> ranges;
@@ -61,7 +60,6 @@ struct Break {
   QVector<CallPlace> chain;
   QStringList hints;
   QString effective = QStringLiteral("allow"), policy_source;
-  std::optional<double> cost_us;  ///< measured cost of one event, when the engine measured it
   bool is_error() const { return effective == QLatin1String("error"); }
 };
 

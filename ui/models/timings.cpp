@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/timings.h"
 
+#include <QCoreApplication>
+#include <QHash>
 #include <QJsonArray>
 #include <algorithm>
 #include <cmath>
@@ -43,16 +45,6 @@ Arm arm(const QJsonObject& o) {
   return a;
 }
 
-QHash<QString, double> measured_list(const QJsonValue& v, const char* value_key) {
-  QHash<QString, double> out;
-  for (const QJsonValue& item : v.toArray()) {
-    const QJsonObject o = item.toObject();
-    const QJsonValue us = o.value(QLatin1String(value_key));
-    if (us.isDouble()) out.insert(o.value(QLatin1String("id")).toVariant().toString(), us.toDouble());
-  }
-  return out;
-}
-
 }  // namespace
 
 const Arm* Timings::headline(const QString& device) const {
@@ -80,9 +72,27 @@ Timings parse_timings(const QJsonObject& o) {
   for (const QJsonValue& v : o.value(QLatin1String("arms")).toArray()) t.arms.push_back(arm(v.toObject()));
   t.noise = ratio(o.value(QLatin1String("noise")), "ratio");
   for (const QJsonValue& v : o.value(QLatin1String("warnings")).toArray()) t.warnings << v.toString();
-  t.break_cost_us = measured_list(o.value(QLatin1String("breaks")), "cost_us");
-  t.segment_time_us = measured_list(o.value(QLatin1String("segments")), "time_us");
   return t;
+}
+
+QString arm_name(const Arm& a) {
+  static const QHash<QString, const char*> kNames = {
+      {QStringLiteral("eager"), QT_TRANSLATE_NOOP("Timings", "Eager")},
+      {QStringLiteral("eager_aa"), QT_TRANSLATE_NOOP("Timings", "Eager again (noise)")},
+      {QStringLiteral("cpu"), QT_TRANSLATE_NOOP("Timings", "Compiled, CPU")},
+      {QStringLiteral("vulkan_eager"), QT_TRANSLATE_NOOP("Timings", "Eager, Vulkan")},
+      {QStringLiteral("vulkan"), QT_TRANSLATE_NOOP("Timings", "Compiled, Vulkan")}};
+  const char* known = kNames.value(a.id);
+  return known ? QCoreApplication::translate("Timings", known) : a.name;
+}
+
+QString verdict_word(const QString& verdict) {
+  static const QHash<QString, const char*> kWords = {
+      {QStringLiteral("faster"), QT_TRANSLATE_NOOP("Timings", "faster")},
+      {QStringLiteral("slower"), QT_TRANSLATE_NOOP("Timings", "slower")},
+      {QStringLiteral("cannot tell"), QT_TRANSLATE_NOOP("Timings", "cannot tell")}};
+  const char* known = kWords.value(verdict);
+  return known ? QCoreApplication::translate("Timings", known) : verdict;
 }
 
 QString format_3(double value) {

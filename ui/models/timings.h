@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measured distributions of one target, one entry per arm. Mirrors "Timings" of core/protocol/README.md.
 #pragma once
-#include <QHash>
 #include <QJsonObject>
 #include <QString>
 #include <QStringList>
@@ -33,8 +32,6 @@ struct Timings {
   QVector<Arm> arms;
   std::optional<Ratio> noise;
   QStringList warnings;
-  /// Optional: measured cost per break id and run time per segment id (us).
-  QHash<QString, double> break_cost_us, segment_time_us;
 
   /// The arm whose ratio answers "how much faster": the cpu arm, or the device's own, or any compiled one.
   const Arm* headline(const QString& device) const;
@@ -43,6 +40,10 @@ struct Timings {
 using TimingsPtr = std::shared_ptr<const Timings>;
 
 Timings parse_timings(const QJsonObject& json);
+
+/// What an arm and a verdict are called in the window's language.
+QString arm_name(const Arm& arm);
+QString verdict_word(const QString& verdict);
 
 /// "1.34 ms", "18.0 µs": three significant digits with a unit.
 QString format_us(double us);

@@ -10,4 +10,15 @@ inline QString counted(qsizetype n, const QString& one, const QString& many) {
   return (n == 1 ? one : many).arg(n);
 }
 
+/// "inherit", "allow" and "error" in the window's language.
+QString policy_word(const QString& value);
+/// The kind of a region or target ("function", "with" …) in the window's language.
+QString kind_word(const QString& kind);
+/// What the engine is doing: its own words, or in another language those of the phase ("trace" …).
+QString phase_words(const QString& phase, const QString& text);
+/// A few words before the engine's English sentence about a bad input of this kind; empty in English.
+QString problem_heading(const QString& kind);
+/// Who decided a policy: "default" and the like in words, a key as it is.
+QString source_words(const QString& source);
+
 }  // namespace breakline::ui

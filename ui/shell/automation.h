@@ -35,11 +35,13 @@ class Automation : public QObject {
   Step step_ = Step::Open;
   QVector<double> latencies_;
   QString bench_key_;
-  qint64 window_before_kb_ = 0, engine_before_kb_ = 0;
+  qint64 window_before_kb_ = 0, engine_before_kb_ = 0, first_result_ms_ = 0;
   int exit_code_ = 0, toggled_ = 0;
   bool sent_ = false;
 };
 
+/// Milliseconds since this process was started; 0 when it cannot be told.
+qint64 since_start_ms();
 /// Resident memory of a process in KiB; 0 when it cannot be told.
 qint64 resident_kb(qint64 pid);
 

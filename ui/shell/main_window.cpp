@@ -23,6 +23,8 @@
 #include <QUndoStack>
 #include <QVBoxLayout>
 
+#include "ui/models/knowledge.h"
+#include "ui/models/timings.h"
 #include "ui/models/words.h"
 #include "ui/panels/panel.h"
 #include "ui/panels/source/source_panel.h"
@@ -71,6 +73,7 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   area->setObjectName(QStringLiteral("dock_area"));
   area->setWindowFlags(Qt::Widget);
   area->setDockNestingEnabled(true);
+  area->setAnimated(false);  // while docks move by themselves, a tab that is raised falls back
   area->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   area->setContextMenuPolicy(Qt::NoContextMenu);
   column->addWidget(banner_);
@@ -103,9 +106,7 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   });
   connect(session_, &Session::overlays_changed, this, &MainWindow::refresh_targets);
   connect(session_, &Session::latency_measured, this, [this](double ms) {
-    latency_words_->setText(
-        delta_words_ +
-        tr("recompiled in %1 ms").arg(ms < 10 ? QString::number(ms, 'f', 1) : QString::number(ms, 'f', 0)));
+    latency_words_->setText(delta_words_ + tr("recompiled in %1").arg(format_us(ms * 1e3)));
   });
   connect(document_, &Document::loaded, this, [this] {
     setWindowFilePath(document_->path());
@@ -119,6 +120,7 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   refresh_targets();
   refresh_chips();
   refresh_state();
+  show_problem();
   resize(1280, 800);
   source_->setFocus();
 }
@@ -170,7 +172,10 @@ void MainWindow::make_actions() {
   add_action(s("dark"), tr("Dark theme"), {}, {}, [this] { theme_->set(QStringLiteral("dark")); });
   add_action(s("other_theme"), tr("Switch light / dark"), s("theme"), s("Ctrl+Shift+D"),
              [this] { theme_->set(theme_->dark() ? QStringLiteral("light") : QStringLiteral("dark")); });
-  add_action(s("reset_layout"), tr("Reset layout"), {}, {}, [this] { arrange(); });
+  add_action(s("reset_layout"), tr("Reset layout"), {}, {}, [this] {
+    layouts_[narrow_].clear();
+    arrange();
+  });
   add_action(s("palette"), tr("Command palette"), {}, s("Ctrl+Shift+P"), [this] { show_palette(); });
   add_action(s("quit"), tr("Quit"), {}, s("Ctrl+Q"), [this] { close(); });
   // Toggles have an undo of their own; the editor keeps Ctrl+Z while it has the focus.
@@ -296,8 +301,25 @@ void MainWindow::make_docks() {
   connect(source_, &SourcePanel::modified_changed, this, &QWidget::setWindowModified);
 }
 
+void MainWindow::bring_to_front(QDockWidget* dock) {
+  dock->raise();
+  // A dock that was placed in this very turn is not raised by that: its tab is not laid out yet.
+  for (QTabBar* tabs : dock_area(this)->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+    for (int i = 0; i < tabs->count(); ++i)
+      if (tabs->tabData(i).value<quintptr>() == reinterpret_cast<quintptr>(dock)) tabs->setCurrentIndex(i);
+}
+
 void MainWindow::arrange() {
   QMainWindow* area = dock_area(this);
+  // The words before the boxes go first when room is short: the answers at the right must stay.
+  if (auto* bar = findChild<QToolBar*>(QStringLiteral("main_bar")))
+    for (QAction* a : bar->actions())
+      if (qobject_cast<QLabel*>(bar->widgetForAction(a))) a->setVisible(!narrow_);
+  arranged_ = true;
+  if (!layouts_[narrow_].isEmpty() && area->restoreState(layouts_[narrow_])) {
+    QTimer::singleShot(0, this, &MainWindow::title_visibility);
+    return;
+  }
   const auto dock = [this](const char* id) { return docks_.value(QLatin1String(id)).widget; };
   for (const Dock& d : std::as_const(docks_)) {
     d.widget->setFloating(false);
@@ -323,19 +345,21 @@ void MainWindow::arrange() {
   area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
   if (!narrow_)
     area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
-                      {w * 26 / 100, w * 23 / 100, w * 27 / 100, w * 24 / 100}, Qt::Horizontal);
-  arranged_ = true;
+                      {w * 25 / 100, w * 29 / 100, w * 23 / 100, w * 23 / 100}, Qt::Horizontal);
   // Tabs can be raised once the layout has run.
   QTimer::singleShot(0, this, [this] {
+    bring_to_front(docks_[QStringLiteral("details")].widget);
     if (narrow_)
-      for (const char* id : {"breaks", "timings"}) docks_[QLatin1String(id)].widget->raise();
+      for (const char* id : {"breaks", "timings"}) bring_to_front(docks_[QLatin1String(id)].widget);
     title_visibility();
   });
-  // The words before the boxes go first when room is short: the answers at the right must stay.
-  if (auto* bar = findChild<QToolBar*>(QStringLiteral("main_bar")))
-    for (QAction* a : bar->actions())
-      if (qobject_cast<QLabel*>(bar->widgetForAction(a))) a->setVisible(!narrow_);
 }
+
+QByteArray MainWindow::layout_state(bool narrow) const {
+  return narrow == narrow_ && arranged_ ? dock_area(this)->saveState() : layouts_[narrow];
+}
+
+void MainWindow::set_layout_state(bool narrow, const QByteArray& state) { layouts_[narrow] = state; }
 
 void MainWindow::title_visibility() {
   QMainWindow* area = dock_area(this);
@@ -416,7 +440,7 @@ void MainWindow::show_panel(const QString& id) {
   if (!docks_.contains(id)) return;
   const Dock& d = docks_[id];
   d.widget->show();
-  d.widget->raise();
+  bring_to_front(d.widget);
   QWidget* target = d.panel->focusProxy() ? d.panel->focusProxy() : d.panel;
   for (QWidget* child : d.panel->findChildren<QWidget*>())
     if (child->isVisible() && (child->focusPolicy() & Qt::TabFocus)) {
@@ -603,7 +627,7 @@ void MainWindow::refresh_chips() {
                                                                 : Tone::Quiet;
     ratio_->set_parts({{QStringLiteral("%1x").arg(x.value, 0, 'f', 2), tone, true},
                        {QStringLiteral(" ±%1 ").arg((x.high - x.low) / 2, 0, 'f', 2), Tone::Quiet},
-                       {arm->verdict, tone}},
+                       {verdict_word(arm->verdict), tone}},
                       tone == Tone::Quiet ? Tone::Line : tone, Tone::Raised);
   } else {
     ratio_->set_parts({{tr("not measured"), Tone::Quiet}}, Tone::Line, Tone::Raised);
@@ -682,13 +706,17 @@ void MainWindow::show_problem() {
   if (p.kind == QLatin1String("died") || p.kind == QLatin1String("stopped") ||
       p.kind == QLatin1String("protocol"))
     add(tr("Restart engine"), "banner_restart", QStringLiteral("restart"));
-  if (p.kind == QLatin1String("no_torch") || p.kind == QLatin1String("wrong_python"))
+  if (p.kind == QLatin1String("no_torch") || p.kind == QLatin1String("wrong_python") ||
+      (p.kind == QLatin1String("died") && p.exit_code == 2))
     add(tr("Choose interpreter…"), "banner_interpreter", QStringLiteral("interpreter"));
   if (p.kind == QLatin1String("unwritable")) add(tr("Save as…"), "banner_save_as", QStringLiteral("save_as"));
   if (p.kind == QLatin1String("unreadable")) add(tr("Open…"), "banner_open", QStringLiteral("open"));
   if (!p.detail.isEmpty()) add(tr("Details"), "banner_details", QStringLiteral("show_error"));
-  banner_->show_message(p.kind == QLatin1String("stopped") ? Banner::Kind::Warning : Banner::Kind::Error,
-                        p.sentence, actions);
+  const QString heading = problem_heading(p.kind);
+  banner_->show_message(
+      p.kind == QLatin1String("stopped") ? Banner::Kind::Warning : Banner::Kind::Error,
+      heading.isEmpty() || has_chinese(p.sentence) ? p.sentence : heading + QStringLiteral("：") + p.sentence,
+      actions);
 }
 
 void MainWindow::show_still_running(int ms, const QString& phase) {
@@ -738,6 +766,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   const bool narrow = width() / 4 < kNarrowest;
   if (!arranged_ || narrow != narrow_) {
+    if (arranged_) layouts_[narrow_] = dock_area(this)->saveState();
     narrow_ = narrow;
     arrange();
   }

@@ -37,6 +37,10 @@ class MainWindow : public QMainWindow {
   bool save();
   /// No work is left that would still change the picture of the newest report.
   bool settled() const;
+  /// Where the docks stand in wide and in narrow windows, to be kept between sessions; empty means the
+  /// default.
+  QByteArray layout_state(bool narrow) const;
+  void set_layout_state(bool narrow, const QByteArray& state);
   QList<QAction*> all_actions() const { return actions_; }
   QAction* action(const QString& id) const { return by_id_.value(id); }
 
@@ -65,6 +69,8 @@ class MainWindow : public QMainWindow {
   QAction* add_action(const QString& id, const QString& text, const QString& icon, const QString& shortcut,
                       std::function<void()> run);
   void arrange();
+  /// Shows a dock's tab, also right after the docks were placed.
+  void bring_to_front(QDockWidget* dock);
   void title_visibility();
   void run_command(const QString& id);
   void ask_open();
@@ -99,6 +105,7 @@ class MainWindow : public QMainWindow {
   QLabel* state_words_ = nullptr;
   QLabel* latency_words_ = nullptr;
   QString last_counts_, delta_words_;
+  QByteArray layouts_[2];  ///< the user's own, for wide and narrow windows
   bool narrow_ = false, running_banner_ = false, arranged_ = false, repaint_due_ = false;
 };
 

@@ -74,6 +74,7 @@ int run_studio(int argc, char** argv) {
     command.arguments = parts;
   }
   session.set_engine(command);
+  session.prestart();  // PyTorch is imported while the window is built
   Document document;
   Selection selection;
   MainWindow window(&session, &document, &selection, &theme);
@@ -82,6 +83,10 @@ int run_studio(int argc, char** argv) {
     const QByteArray geometry = QSettings().value(QStringLiteral("geometry")).toByteArray();
     if (!geometry.isEmpty()) window.restoreGeometry(geometry);
   }
+  static const QString kLayouts[] = {QStringLiteral("layout_wide"), QStringLiteral("layout_narrow")};
+  if (!automatic)
+    for (const bool narrow : {false, true})
+      window.set_layout_state(narrow, QSettings().value(kLayouts[narrow]).toByteArray());
   window.show();
   Automation automation(options, &window, &session, &selection);
   if (!options.request.target.isEmpty()) window.open_request(options.request);
@@ -99,7 +104,11 @@ int run_studio(int argc, char** argv) {
     });
   }
   const int code = app.exec();
-  if (!automatic) QSettings().setValue(QStringLiteral("geometry"), window.saveGeometry());
+  if (!automatic) {
+    QSettings().setValue(QStringLiteral("geometry"), window.saveGeometry());
+    for (const bool narrow : {false, true})
+      QSettings().setValue(kLayouts[narrow], window.layout_state(narrow));
+  }
   return code;
 }
 

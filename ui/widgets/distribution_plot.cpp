@@ -14,7 +14,10 @@ namespace {
 
 constexpr int kPoints = 160;
 constexpr int kReasonWidth = 140;
-constexpr double kHeight = 0.78;  // of the distance between two arms
+constexpr double kHeight = 0.78,
+                 kLowHeight = 0.42;  // of the distance between two arms; the lower leaves room for words
+constexpr int kNarrow = 440;    // below this width the words stand over the ridges instead of beside them
+constexpr double kLogFrom = 6;  // medians further apart than this are drawn on a logarithmic axis
 
 double quantile(QVector<double> sorted, double q) {
   if (sorted.isEmpty()) return 0;
@@ -48,7 +51,7 @@ QString ratio_words(const Arm& a) {
   QString words = QStringLiteral("%1x ±%2")
                       .arg(a.ratio->value, 0, 'f', 2)
                       .arg((a.ratio->high - a.ratio->low) / 2, 0, 'f', 2);
-  if (!a.verdict.isEmpty()) words += QLatin1Char(' ') + a.verdict;
+  if (!a.verdict.isEmpty()) words += QLatin1Char(' ') + verdict_word(a.verdict);
   if (a.equal)
     words +=
         QStringLiteral(" · ") + (*a.equal ? DistributionPlot::tr("same") : DistributionPlot::tr("differs"));
@@ -140,7 +143,13 @@ void DistributionPlot::reset_range() {
   plot_->replot();
 }
 
+void DistributionPlot::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (narrow_ != (width() < kNarrow)) rebuild();
+}
+
 void DistributionPlot::rebuild() {
+  narrow_ = width() < kNarrow;
   plot_->clearPlottables();
   plot_->clearItems();
   const QColor text = theme_->color(Tone::Text), quiet = theme_->color(Tone::Quiet),
@@ -166,9 +175,11 @@ void DistributionPlot::rebuild() {
     plot_->replot(QCustomPlot::rpQueuedReplot);
     return;
   }
-  double low = 1e300, high = 0;
+  double low = 1e300, high = 0, fastest = 1e300, slowest = 0;
   for (const Arm& a : std::as_const(arms_)) {
     if (a.samples_us.isEmpty()) continue;
+    fastest = std::min(fastest, a.median_us);
+    slowest = std::max(slowest, a.median_us);
     QVector<double> sorted = a.samples_us;
     std::sort(sorted.begin(), sorted.end());
     // The far tail would flatten everything else; it stays in the numbers and can be scrolled to.
@@ -176,9 +187,13 @@ void DistributionPlot::rebuild() {
     high = std::max(high, std::max(quantile(sorted, 0.97), a.q3_us));
   }
   if (high <= low) low = 0, high = std::max(high, 1.0);
+  const bool log = fastest > 0 && low > 0 && slowest / fastest > kLogFrom;
   const double margin = std::max((high - low) * 0.08, high * 0.01);
-  low = std::max(0.0, low - margin);
-  high += margin;
+  low = log ? low / 1.25 : std::max(0.0, low - margin);
+  high = log ? high * 1.25 : high + margin;
+  // Densities are taken along the axis as it is drawn.
+  const auto along = [log](double us) { return log ? std::log(us) : us; };
+  const double from = along(low), to = along(high);
   const Unit unit = unit_for(high);
   low_ = low / unit.scale;
   high_ = high / unit.scale;
@@ -187,18 +202,22 @@ void DistributionPlot::rebuild() {
   for (int i = 0; i < n; ++i) {
     const Arm& a = arms_[i];
     const double base = n - 1 - i;
-    names->addTick(base + 0.3, short_name(a.name));
+    names->addTick(base + 0.3, short_name(arm_name(a)));
     add_words(i, base);
     if (a.samples_us.isEmpty()) continue;
     QColor color = theme_->color(arm_tone(a.id));
     if (stale_) color.setAlphaF(0.45f);
     QColor fill = color;
     fill.setAlphaF(stale_ ? 0.12f : 0.3f);
-    const QVector<double> heights = density(a.samples_us, low, high, kPoints);
+    QVector<double> placed = a.samples_us;
+    for (double& us : placed) us = along(std::max(us, low / 2));
+    const QVector<double> heights = density(placed, from, to, kPoints);
+    const double tall = narrow_ ? kLowHeight : kHeight;
     QVector<double> x(kPoints), y(kPoints), zero(kPoints, base);
     for (int k = 0; k < kPoints; ++k) {
-      x[k] = (low + (high - low) * k / (kPoints - 1)) / unit.scale;
-      y[k] = base + heights[k] * kHeight;
+      const double at = from + (to - from) * k / (kPoints - 1);
+      x[k] = (log ? std::exp(at) : at) / unit.scale;
+      y[k] = base + heights[k] * tall;
     }
     QCPGraph* ground = plot_->addGraph();
     ground->setData(x, zero, true);
@@ -215,14 +234,27 @@ void DistributionPlot::rebuild() {
     box->setPen(QPen(color, 5, Qt::SolidLine, Qt::FlatCap));
     auto* median = new QCPItemLine(plot_);
     median->start->setCoords(a.median_us / unit.scale, base - 0.09);
-    median->end->setCoords(a.median_us / unit.scale, base + kHeight);
+    median->end->setCoords(a.median_us / unit.scale, base + tall);
     median->setPen(QPen(text, 1.4));
   }
   plot_->axisRect()->setMinimumMargins(QMargins(0, 4, right_width(), 0));
   plot_->yAxis->setTicker(names);
+  plot_->yAxis->setTickLabels(!narrow_);
   plot_->yAxis->setRange(-0.2, n - 0.1);
-  plot_->xAxis->setLabel(tr("time per call (%1)").arg(QString::fromUtf8(unit.name)));
-  plot_->xAxis->ticker()->setTickCount(4);
+  plot_->xAxis->setLabel((log ? tr("time per call (%1, logarithmic)") : tr("time per call (%1)"))
+                             .arg(QString::fromUtf8(unit.name)));
+  plot_->xAxis->setScaleType(log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
+  if (log) {
+    QSharedPointer<QCPAxisTickerLog> ticks(new QCPAxisTickerLog);
+    ticks->setLogBase(high / low > 30 ? 10 : 2);
+    plot_->xAxis->setTicker(ticks);
+  } else {
+    QSharedPointer<QCPAxisTicker> ticks(new QCPAxisTicker);
+    ticks->setTickCount(narrow_ ? 3 : 4);
+    plot_->xAxis->setTicker(ticks);
+  }
+  plot_->xAxis->setNumberFormat(QStringLiteral("gb"));
+  plot_->xAxis->setNumberPrecision(4);
   plot_->xAxis->setRange(low_, high_);
   plot_->replot(QCustomPlot::rpQueuedReplot);
 }
@@ -231,36 +263,42 @@ void DistributionPlot::rebuild() {
 void DistributionPlot::add_words(int i, double base) {
   const Arm& a = arms_[i];
   const bool eager = a.id.startsWith(QLatin1String("eager"));
-  const auto say = [&](const QString& text, double y, const QFont& font, Tone tone) {
+  const auto say = [&](const QString& text, double y, const QFont& font, Tone tone, bool left = false) {
     auto* item = new QCPItemText(plot_);
     item->setClipToAxisRect(false);
     item->position->setTypeX(QCPItemPosition::ptAxisRectRatio);
     item->position->setTypeY(QCPItemPosition::ptPlotCoords);
-    item->position->setCoords(1.0, base + y);
-    item->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    item->setPadding(QMargins(8, 0, 0, 0));
+    item->position->setCoords(left ? 0.0 : 1.0, base + y);
+    item->setPositionAlignment((narrow_ && !left ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    item->setPadding(QMargins(narrow_ ? 2 : 8, 0, narrow_ ? 2 : 0, 0));
     item->setText(text);
     item->setFont(font);
     item->setColor(theme_->color(stale_ ? Tone::Quiet : tone));
   };
   QFont strong = theme_->ui_font();
   strong.setBold(true);
+  if (narrow_) say(arm_name(a), 0.78, strong, arm_tone(a.id), true);
   if (!a.available || a.samples_us.isEmpty()) {
     const QString why = a.reason.isEmpty() ? tr("not available") : a.reason;
-    say(QFontMetrics(theme_->small_font()).elidedText(why, Qt::ElideRight, right_width() - 12), 0.3,
-        theme_->small_font(), Tone::Quiet);
+    const int room = narrow_ ? width() - 24 : right_width() - 12;
+    say(QFontMetrics(theme_->small_font()).elidedText(why, Qt::ElideRight, room), narrow_ ? 0.5 : 0.3,
+        theme_->small_font(), Tone::Quiet, narrow_);
     return;
   }
-  say(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2), eager && !a.ratio ? 0.3 : 0.52, strong,
-      Tone::Text);
+  say(format_spread(a.median_us, (a.q3_us - a.q1_us) / 2),
+      narrow_             ? 0.84
+      : eager && !a.ratio ? 0.3
+                          : 0.52,
+      strong, Tone::Text);
   if (a.ratio)
-    say(ratio_words(a), 0.12, theme_->small_font(),
+    say(ratio_words(a), narrow_ ? 0.52 : 0.12, theme_->small_font(),
         a.verdict == QLatin1String("faster")   ? Tone::Compiled
         : a.verdict == QLatin1String("slower") ? Tone::BreakError
                                                : Tone::Quiet);
 }
 
 int DistributionPlot::right_width() const {
+  if (narrow_) return 12;
   const QFontMetrics small(theme_->small_font());
   QFont strong = theme_->ui_font();
   strong.setBold(true);
@@ -286,11 +324,11 @@ void DistributionPlot::show_value(const QPoint& at) {
   }
   const Arm& a = arms_[i];
   if (!a.available) {
-    plot_->setToolTip(QStringLiteral("%1: %2").arg(a.name, a.reason));
+    plot_->setToolTip(QStringLiteral("%1: %2").arg(arm_name(a), a.reason));
     return;
   }
   plot_->setToolTip(tr("%1: median %2, middle half %3 to %4, %5 samples")
-                        .arg(a.name, format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
+                        .arg(arm_name(a), format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
                         .arg(a.n));
 }
 

@@ -19,6 +19,9 @@ class DistributionPlot : public QWidget {
   void set_arms(const QVector<Arm>& arms, bool stale);
   bool save(const QString& path);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void rebuild();
   void show_value(const QPoint& at);
@@ -28,7 +31,7 @@ class DistributionPlot : public QWidget {
   Theme* theme_;
   QCustomPlot* plot_;
   QVector<Arm> arms_;
-  bool stale_ = false;
+  bool stale_ = false, narrow_ = false;
   double low_ = 0, high_ = 1;
 };
 

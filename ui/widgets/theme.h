@@ -39,7 +39,8 @@ enum class Tone {
   CodeNumber,
   CodeComment,
   CodeDefinition,
-  CodeDecorator
+  CodeDecorator,
+  Heat
 };
 
 class Theme : public QObject {

@@ -66,7 +66,6 @@ void ModelsTest::report_is_read() {
   QCOMPARE(b->events, 3);
   QCOMPARE(b->reason, QStringLiteral("Call to f"));
   QCOMPARE(b->reason_id, QStringLiteral("kind"));
-  QVERIFY(!b->cost_us);
   QCOMPARE(r.find_segment(QStringLiteral("t/s0"))->ops.first().shape, QStringLiteral("[2, 3]"));
   QCOMPARE(r.find_segment(QStringLiteral("t/s0"))->ops.first().kernel, -1);
   QCOMPARE(r.resolve(QStringLiteral("m.py")), QStringLiteral("/tmp/m.py"));
@@ -97,18 +96,27 @@ void ModelsTest::break_table_follows_the_report() {
   BreakTableModel model;
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
   auto report = std::make_shared<Report>(parse_report(json(kReport)));
-  model.set(report, {}, nullptr, false);
+  const QString why = QStringLiteral("not yet");
+  model.set(report, {}, {}, false, why);
   QCOMPARE(model.rowCount(), 1);
   QCOMPARE(model.index(0, BreakTableModel::Line).data().toString(), QStringLiteral("4"));
   QCOMPARE(model.index(0, BreakTableModel::Policy).data().toString(), QStringLiteral("error"));
   QCOMPARE(model.index(0, BreakTableModel::Cost).data().toString(), QStringLiteral("–"));
-  auto timings =
-      std::make_shared<Timings>(parse_timings(json(R"({"breaks": [{"id": "b1", "cost_us": 9.1}]})")));
-  model.set(report, {}, timings, false);
+  const auto tip = [&model] {
+    return model.index(0, BreakTableModel::Cost).data(Qt::ToolTipRole).toString();
+  };
+  QVERIFY(tip().contains(QLatin1String("error")));  // a call that ends here has no price
+  Profiles profiles;
+  profiles.insert(QStringLiteral("t"),
+                  std::make_shared<Profile>(parse_profile(json(R"({"calls": 3, "breaks": [{"id": "b1",
+                    "cost_us": 9.1, "leave_us": 5, "enter_us": 4.1, "instruction_us": 35}]})"))));
+  model.set(report, {}, profiles, false, why);
   QCOMPARE(model.index(0, BreakTableModel::Cost).data().toString(), QStringLiteral("9.10 µs"));
-  model.set(report, QStringLiteral("other"), nullptr, false);
+  QCOMPARE(model.index(0, BreakTableModel::Cost).data(BreakTableModel::SortRole).toDouble(), 9.1);
+  QVERIFY(tip().contains(QStringLiteral("5.00 µs to leave")) && tip().contains(QStringLiteral("35.0 µs")));
+  model.set(report, QStringLiteral("other"), {}, false, why);
   QCOMPARE(model.rowCount(), 0);
-  model.set(nullptr, {}, nullptr, false);
+  model.set(nullptr, {}, {}, false, why);
   QCOMPARE(model.rowCount(), 0);
 }
 
@@ -146,18 +154,22 @@ void ModelsTest::knowledge_in_two_languages() {
       "workarounds": [{"action": "one", "success_rate": null}, {"action": "two", "success_rate": 0.8}],
       "workarounds_zh": ["一", "two"], "confidence": 0.84, "official_doc_url": "https://x"}}])")
                                  .array();
-  const auto en = pick_record(records, {}, Language::English);
-  QVERIFY(en);
-  QCOMPARE(en->id, QStringLiteral("a"));
-  QCOMPARE(en->workarounds[0].action.text, QStringLiteral("two"));  // the best measured rate comes first
-  QVERIFY(!en->workarounds[1].rate);
-  QVERIFY(!en->dead_ends[0].rate);
-  const auto zh = pick_record(records, QStringLiteral("a"), Language::Chinese);
-  QCOMPARE(zh->root_cause.text, QStringLiteral("原因"));
-  QVERIFY(!zh->workarounds[0].action.translated);
-  QCOMPARE(zh->workarounds[1].action.text, QStringLiteral("一"));
-  QCOMPARE(pick_record(records, QStringLiteral("other"), Language::English)->id, QStringLiteral("other"));
-  QVERIFY(!pick_record({}, {}, Language::English));
+  const QVector<KnowledgeRecord> all = matching_records(records, {}, Language::English);
+  QCOMPARE(all.size(), 2);
+  const KnowledgeRecord& en = all[0];
+  QCOMPARE(en.id, QStringLiteral("a"));
+  QCOMPARE(all[1].id, QStringLiteral("other"));
+  QCOMPARE(en.workarounds[0].action.text, QStringLiteral("two"));  // the best measured rate comes first
+  QVERIFY(!en.workarounds[1].rate);
+  QVERIFY(!en.dead_ends[0].rate);
+  const KnowledgeRecord zh = matching_records(records, QStringLiteral("a"), Language::Chinese)[0];
+  QCOMPARE(zh.root_cause.text, QStringLiteral("原因"));
+  QVERIFY(!zh.workarounds[0].action.translated);
+  QCOMPARE(zh.workarounds[1].action.text, QStringLiteral("一"));
+  const auto other = matching_records(records, QStringLiteral("other"), Language::English);
+  QCOMPARE(other[0].id, QStringLiteral("other"));  // the break's own record leads, whatever its score
+  QCOMPARE(other.size(), 2);
+  QVERIFY(matching_records({}, {}, Language::English).isEmpty());
 }
 
 void ModelsTest::function_around_a_line() {
@@ -232,6 +244,15 @@ void ModelsTest::layout_of_loops() {
   QVERIFY(r.labels[2].left() > r.nodes[1].right());
   QVERIFY(r.bounds.contains(r.labels[2]));
   QVERIFY(layout_graph({}, {}).nodes.isEmpty());
+  // A loop out of a row with other boxes, back into such a row, goes around them all.
+  const QVector<LayoutEdge> wide{{0, 1, {}}, {0, 2, {}}, {1, 3, {}}, {1, 4, {}}, {3, 1, QSizeF(100, 40)}};
+  const LayoutResult w = layout_graph(QVector<QSizeF>(5, QSizeF(280, 90)), wide);
+  QVERIFY(w.back[4]);
+  for (int step = 0; step <= 1000; ++step) {
+    const QPointF at = w.edges[4].pointAtPercent(step / 1000.0);
+    for (const QRectF& node : w.nodes) QVERIFY(!node.adjusted(1, 1, -1, -1).contains(at));
+  }
+  QVERIFY(w.bounds.contains(w.edges[4].boundingRect()));
 }
 
 void ModelsTest::layout_is_linear() {

@@ -20,6 +20,7 @@
 #include <QTreeWidget>
 #include <QUndoStack>
 
+#include "tests/ui/shell/window_fixture.h"
 #include "ui/panels/breaks/breaks_panel.h"
 #include "ui/panels/details/details_panel.h"
 #include "ui/panels/error/error_panel.h"
@@ -34,88 +35,29 @@
 #include "ui/widgets/chip.h"
 
 using namespace breakline::ui;
+using namespace breakline::ui::testing;
 
 namespace {
-
-constexpr int kPatience = 20000;  // upper bound for a process to answer; nothing waits for it to pass
 
 const QString kNet = QStringLiteral("fn:demo_model.py:Net.forward");
 const QString kStep = QStringLiteral("fn:demo_model.py:step");
 
-/// Counts what goes over the wire.
-class SpyLink : public ProcessLink {
- public:
-  using ProcessLink::ProcessLink;
-  qint64 send(const QString& method, const QJsonObject& params) override {
-    sent << method;
-    last_params = params;
-    return ProcessLink::send(method, params);
-  }
-  QStringList sent;
-  QJsonObject last_params;
-};
-
-struct Fixture {
-  explicit Fixture(const QString& scenario = QStringLiteral("normal")) {
-    theme.set(QStringLiteral("light"));
-    path = folder.filePath(QStringLiteral("demo_model.py"));
-    QFile::copy(QStringLiteral(BREAKLINE_SOURCE_DIR "/tests/ui/shell/demo_model.py"), path);
-    QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner);
-    auto owned = std::make_unique<SpyLink>();
-    link = owned.get();
-    session = std::make_unique<Session>(std::move(owned));
-    session->set_engine({QStringLiteral(BREAKLINE_TEST_PYTHON),
-                         {QStringLiteral(BREAKLINE_SOURCE_DIR "/tests/ui/shell/fake_engine.py"), scenario},
-                         {},
-                         {}});
-    window = std::make_unique<MainWindow>(session.get(), &document, &selection, &theme);
-    window->resize(1280, 800);
-    window->show();
-  }
-  void open() {
-    OpenRequest request;
-    request.target = path;
-    window->open_request(request);
-  }
-  bool ready() { return session->report() && session->state() == EngineState::Ready && window->settled(); }
-  template <class P>
-  P* panel(const char* id) {
-    return static_cast<P*>(window->panel(QLatin1String(id)));
-  }
-  QString chip(const char* name) { return window->findChild<Chip*>(QLatin1String(name))->text(); }
-  QPushButton* button(const char* name) {
-    return window->banner()->findChild<QPushButton*>(QLatin1String(name));
-  }
-  void click_policy(const QString& key, const QString& value) {
-    auto* policies = panel<PolicyPanel>("policies");
-    const QRect target = policies->switch_rect(key, value);
-    QVERIFY(!target.isEmpty());
-    QTest::mouseClick(policies->tree()->viewport(), Qt::LeftButton, {}, target.center());
-  }
-
-  QTemporaryDir folder;
-  QString path;
-  Theme theme;
-  Document document;
-  Selection selection;
-  std::unique_ptr<Session> session;
-  SpyLink* link = nullptr;
-  std::unique_ptr<MainWindow> window;
-};
-
-QString text_of(const QString& path) {
-  QFile file(path);
-  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+EngineCommand fake_engine(const QString& scenario) {
+  return {QStringLiteral(BREAKLINE_TEST_PYTHON),
+          {QStringLiteral(BREAKLINE_SOURCE_DIR "/tests/ui/shell/fake_engine.py"), scenario},
+          {},
+          {}};
 }
+
+struct Fixture : WindowFixture {
+  explicit Fixture(const QString& scenario = QStringLiteral("normal"))
+      : WindowFixture(
+            fake_engine(scenario), QStringLiteral("demo_model.py"),
+            text_of(QStringLiteral(BREAKLINE_SOURCE_DIR "/tests/ui/shell/demo_model.py")).toUtf8()) {}
+};
 
 /// The text is given up, so that the window closes without a question.
 void editor_done(Fixture& f) { f.window->source()->main_editor()->setModified(false); }
-
-void write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  file.write(bytes);
-}
 
 }  // namespace
 
@@ -635,10 +577,32 @@ void WindowTest::docks_keep_their_least_width() {
   Fixture f;
   f.open();
   QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
-  QVERIFY(f.panel<BreaksPanel>("breaks")->isVisible());
-  QVERIFY(f.panel<PolicyPanel>("policies")->isVisible());
+  // A dock behind another one's tab counts as visible in Qt, but none of it can be seen.
+  const auto seen = [&f](const char* id) {
+    const QWidget* panel = f.window->panel(QLatin1String(id));
+    return panel->isVisible() && !panel->visibleRegion().isEmpty();
+  };
+  QTRY_VERIFY_WITH_TIMEOUT(seen("breaks") && seen("policies") && seen("timings") && seen("details"),
+                           kPatience);
   for (const char* id : {"source", "graph", "policies", "breaks", "timings", "details"})
     QVERIFY2(f.window->panel(QLatin1String(id))->width() >= 220, id);
+  f.window->resize(1000, 700);
+  QCOMPARE(f.window->width(), 1000);  // nothing inside asks for more
+  QTRY_VERIFY_WITH_TIMEOUT(!seen("policies") && seen("breaks"), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(seen("timings") && !seen("details"), kPatience);
+  f.window->show_panel(QStringLiteral("details"));
+  QTRY_VERIFY_WITH_TIMEOUT(!seen("timings") && seen("details"), kPatience);
+  QTest::mouseClick(f.window->findChild<Chip*>(QStringLiteral("chip_ratio")), Qt::LeftButton);
+  QTRY_VERIFY_WITH_TIMEOUT(seen("timings"), kPatience);
+  f.window->show_panel(QStringLiteral("policies"));
+  QTRY_VERIFY_WITH_TIMEOUT(seen("policies") && !seen("breaks"), kPatience);
+  for (const char* id : {"source", "graph", "policies", "timings"})
+    QVERIFY2(f.window->panel(QLatin1String(id))->width() >= 220, id);
+  // And back: each width has a layout of its own, and the user's choice in it stays.
+  f.window->resize(1280, 800);
+  QTRY_VERIFY_WITH_TIMEOUT(seen("breaks") && seen("policies"), kPatience);
+  f.window->resize(1000, 700);
+  QTRY_VERIFY_WITH_TIMEOUT(!seen("breaks") && seen("policies"), kPatience);
 }
 
 void WindowTest::latency_is_measured() {

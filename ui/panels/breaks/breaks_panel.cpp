@@ -9,6 +9,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 #include "ui/widgets/marks.h"
 
@@ -74,7 +75,7 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
   connect(table_, &QTableView::activated, this, [this] { emit wants_panel(QStringLiteral("details")); });
   connect(table_, &QWidget::customContextMenuRequested, this, &BreaksPanel::open_menu);
   connect(session(), &Session::report_changed, this, &BreaksPanel::refresh);
-  connect(session(), &Session::timings_changed, this, &BreaksPanel::refresh);
+  connect(session(), &Session::profiles_changed, this, &BreaksPanel::refresh);
   connect(session(), &Session::target_changed, this, &BreaksPanel::refresh);
   connect(session(), &Session::strict_preview_changed, this, &BreaksPanel::refresh);
   connect(selection(), &Selection::changed, this, &BreaksPanel::follow);
@@ -84,7 +85,8 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
 void BreaksPanel::refresh() {
   following_ = true;
   const QString target = session()->current_target();
-  model_->set(report(), target, session()->timings(target), session()->strict_preview());
+  model_->set(report(), target, session()->profiles(), session()->strict_preview(),
+              session()->profiling() ? tr("Being measured…") : tr("Not measured yet: press Measure."));
   following_ = false;
   if (report())
     empty_->set_words(tr("No graph breaks"), tr("Everything that was traced is in whole graphs."));
@@ -123,7 +125,7 @@ void BreaksPanel::open_menu(const QPoint& at) {
     if (key.isEmpty()) continue;
     menu->addSection(title);
     for (const char* value : {"inherit", "allow", "error"}) {
-      QAction* action = menu->addAction(QLatin1String(value));
+      QAction* action = menu->addAction(policy_word(QLatin1String(value)));
       action->setCheckable(true);
       action->setChecked(session()->overlay_value(key) == QLatin1String(value));
       connect(action, &QAction::triggered, this,

@@ -60,7 +60,7 @@ DetailsPanel::DetailsPanel(const PanelContext& context, QWidget* parent) : Panel
     records_.clear();
     refresh();
   });
-  connect(session(), &Session::timings_changed, this, &DetailsPanel::refresh);
+  connect(session(), &Session::profiles_changed, this, &DetailsPanel::refresh);
   connect(session(), &Session::diagnosed, this, [this](const QString& id, const QJsonArray& records) {
     records_.insert(id, records);
     if (selection()->is(SelectionKind::Break, id)) refresh();
@@ -147,20 +147,27 @@ void DetailsPanel::refresh() {
 
 QString DetailsPanel::break_page(const Break& b) const {
   const QString color = theme()->css(b.is_error() ? Tone::BreakError : Tone::BreakAllowed);
+  // PyTorch's own headline where the window speaks English, so that it can be searched for.
+  const QString head =
+      QLocale().language() == QLocale::Chinese ? reason_label(b.reason_id, b.reason) : b.reason;
   QString page = QStringLiteral("<p style='font-size:large;color:%1'><b>%2 %3</b></p>")
-                     .arg(color, b.is_error() ? QStringLiteral("⬣") : QStringLiteral("◆"), html(b.reason));
+                     .arg(color, b.is_error() ? QStringLiteral("⬣") : QStringLiteral("◆"), html(head));
+  if (head != b.reason) page += QStringLiteral("<p>%1</p>").arg(quiet(b.reason));
   const QString place =
       tr("%1, line %2").arg(QFileInfo(b.file).fileName()).arg(b.line) +
       (b.column >= 0 ? tr(", columns %1–%2").arg(b.column + 1).arg(b.end_column) : QString());
-  page +=
-      QStringLiteral("<p>%1<br>%2</p>")
-          .arg(
-              place_link(b.file, b.line, place),
-              quiet(tr("%1, decided by %2").arg(b.is_error() ? tr("error") : tr("allowed"), b.policy_source) +
-                    QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
+  page += QStringLiteral("<p>%1<br>%2</p>")
+              .arg(place_link(b.file, b.line, place),
+                   quiet(tr("%1, decided by %2")
+                             .arg(b.is_error() ? tr("error") : tr("allowed"), source_words(b.policy_source)) +
+                         QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
+  const ProfilePtr profile = session()->profile(b.target);
+  if (const BreakCost* cost = profile ? profile->of_break(b.id) : nullptr)
+    page += QStringLiteral("<p><b>%1</b> %2</p>").arg(tr("Cost:"), html(cost_words(*cost)));
   if (!b.explanation.isEmpty()) page += QStringLiteral("<p>%1</p>").arg(html(b.explanation));
   if (!b.hints.isEmpty()) {
-    page += heading(tr("Hints")) + QStringLiteral("<ul style='margin-left:-24px'>");
+    page +=
+        heading(tr("Hints")) + QStringLiteral("<ul style='margin-left:-24px;margin-top:0;margin-bottom:0'>");
     for (const QString& h : b.hints) page += QStringLiteral("<li>%1</li>").arg(html(h));
     page += QStringLiteral("</ul>");
   }
@@ -191,19 +198,26 @@ QString DetailsPanel::break_page(const Break& b) const {
   }
   if (!b.context.isEmpty())
     page += heading(tr("Context")) + QStringLiteral("<p>%1</p>").arg(quiet(b.context));
-  return page + record_page(b);
+  return page + records_page(b);
 }
 
-QString DetailsPanel::record_page(const Break& b) const {
+QString DetailsPanel::records_page(const Break& b) const {
   const auto found = records_.constFind(b.id);
   if (found == records_.constEnd())
     return session()->state() == EngineState::Died
                ? QString()
                : QStringLiteral("<p>%1</p>").arg(quiet(tr("Looking up what is known about it…")));
-  const std::optional<KnowledgeRecord> k = pick_record(*found, b.knowledge, language_);
-  if (!k)
+  const QVector<KnowledgeRecord> records = matching_records(*found, b.knowledge, language_);
+  if (records.isEmpty())
     return heading(tr("Known about it")) +
            QStringLiteral("<p>%1</p>").arg(quiet(tr("No record matches this break.")));
+  QString page;
+  for (int i = 0; i < records.size(); ++i) page += record_page(records[i], i + 1, int(records.size()));
+  return page;
+}
+
+QString DetailsPanel::record_page(const KnowledgeRecord& record, int number, int count) const {
+  const KnowledgeRecord* k = &record;
   const bool zh = language_ == Language::Chinese;
   const auto say = [zh](const char* english, const char* chinese) {
     return zh ? QString::fromUtf8(chinese) : QString::fromUtf8(english);
@@ -214,20 +228,26 @@ QString DetailsPanel::record_page(const Break& b) const {
   const auto rate = [&](const std::optional<double>& r, const char* english, const char* chinese) {
     return quiet(r ? say(english, chinese).arg(percent(*r)) : say("not measured", "未测量"));
   };
-  QString page = QStringLiteral("<hr>") + heading(say("Root cause", "根本原因")) +
-                 QStringLiteral("<p>%1</p>").arg(local(k->root_cause));
+  QString page = QStringLiteral("<hr>");
+  if (count > 1)
+    page += QStringLiteral("<p>%1<br><b>%2</b></p>")
+                .arg(quiet(say("Known record %1 of %2", "已知记录 %1 / %2").arg(number).arg(count)),
+                     local(k->signature));
+  page += heading(say("Root cause", "根本原因")) + QStringLiteral("<p>%1</p>").arg(local(k->root_cause));
   if (!k->workarounds.isEmpty()) {
-    page += heading(say("Workarounds", "解决办法")) + QStringLiteral("<ol style='margin-left:-20px'>");
+    page += heading(say("Workarounds", "解决办法")) +
+            QStringLiteral("<ol style='margin-left:-20px;margin-top:0;margin-bottom:0'>");
     for (const auto& w : k->workarounds) {
       page += QStringLiteral("<li>%1<br>%2").arg(local(w.action), rate(w.rate, "worked in %1", "成功率 %1"));
-      if (!w.how.isEmpty()) page += QStringLiteral("<br>%1").arg(html(w.how));
+      if (!w.how.text.isEmpty()) page += QStringLiteral("<br>%1").arg(local(w.how));
       if (!w.condition.isEmpty()) page += QStringLiteral("<br>%1").arg(quiet(w.condition));
       page += QStringLiteral("</li>");
     }
     page += QStringLiteral("</ol>");
   }
   if (!k->dead_ends.isEmpty()) {
-    page += heading(say("Dead ends", "走不通的办法")) + QStringLiteral("<ul style='margin-left:-24px'>");
+    page += heading(say("Dead ends", "走不通的办法")) +
+            QStringLiteral("<ul style='margin-left:-24px;margin-top:0;margin-bottom:0'>");
     for (const auto& d : k->dead_ends)
       page += QStringLiteral("<li><span style='color:%1'>✕</span> %2<br>%3 %4<br>%5</li>")
                   .arg(theme()->css(Tone::BreakError), local(d.action), say("Why it fails:", "失败原因："),
@@ -244,6 +264,8 @@ QString DetailsPanel::record_page(const Break& b) const {
   trust << (k->confidence ? say("confidence %1", "置信度 %1").arg(percent(*k->confidence))
                           : say("confidence not measured", "置信度未测量"));
   trust << say("evidence: %1", "证据：%1").arg(k->evidence);
+  trust << (k->fix_rate ? say("fixed in %1 of cases", "修复成功率 %1").arg(percent(*k->fix_rate))
+                        : say("fix rate not measured", "修复率未测量"));
   if (!k->last_confirmed.isEmpty()) trust << say("last confirmed %1", "最近确认于 %1").arg(k->last_confirmed);
   page += heading(say("How far to trust this", "可信程度")) +
           QStringLiteral("<p>%1<br>%2</p>").arg(quiet(trust.join(QStringLiteral(" · "))), quiet(k->id));
@@ -295,12 +317,13 @@ QString DetailsPanel::region_page(const Region& g) const {
               .arg(place_link(
                        g.file, g.line,
                        tr("%1, lines %2–%3").arg(QFileInfo(g.file).fileName()).arg(g.line).arg(g.end_line)),
-                   quiet(g.kind));
+                   quiet(kind_word(g.kind)));
   page += QStringLiteral("<p>%1: <b>%2</b><br>%3</p>")
-              .arg(tr("In force"), html(g.effective), quiet(tr("decided by %1").arg(g.source)));
+              .arg(tr("In force"), html(policy_word(g.effective)),
+                   quiet(tr("decided by %1").arg(source_words(g.source))));
   page += QStringLiteral("<p>%1: %2<br>%3: %4</p>")
-              .arg(tr("In the code"), html(g.declared), tr("Your overlay"),
-                   html(session()->overlay_value(Session::overlay_key(g))));
+              .arg(tr("In the code"), html(policy_word(g.declared)), tr("Your overlay"),
+                   html(policy_word(session()->overlay_value(Session::overlay_key(g)))));
   const ReportPtr r = report();
   for (const OverlayState& s : r->overlays)
     if (s.key == Session::overlay_key(g) && !s.note.isEmpty())
@@ -338,7 +361,7 @@ QString DetailsPanel::line_page(const Selected& where) const {
   if (const Region* g = r->region_at(where.file, where.line))
     page += QStringLiteral("<p>%1 %2</p>")
                 .arg(link(QStringLiteral("region"), g->key, g->qualname.isEmpty() ? g->key : g->qualname),
-                     quiet(tr("policy in force: %1").arg(g->effective)));
+                     quiet(tr("policy in force: %1").arg(policy_word(g->effective))));
   return page;
 }
 

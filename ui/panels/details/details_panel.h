@@ -30,7 +30,8 @@ class DetailsPanel : public Panel {
   QString segment_page(const Segment& s) const;
   QString region_page(const Region& g) const;
   QString line_page(const Selected& where) const;
-  QString record_page(const Break& b) const;
+  QString records_page(const Break& b) const;
+  QString record_page(const KnowledgeRecord& record, int number, int count) const;
   QString heading(const QString& text) const;
   QString place_link(const QString& file, int line, const QString& words) const;
   QString quiet(const QString& text) const;

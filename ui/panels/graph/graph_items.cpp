@@ -34,10 +34,10 @@ int shown_ops(const Segment& s, bool expanded) {
   return expanded || n <= kCap + 1 ? n : kCap;
 }
 
-QString facts(const Segment& s) {
+QString facts(const Segment& s, const QString& time) {
   QStringList parts{counted(int(s.ops.size()), tr("%1 op"), tr("%1 ops"))};
   if (s.kernel_count) parts << counted(s.kernel_count, tr("%1 kernel"), tr("%1 kernels"));
-  if (s.time_us) parts << format_us(*s.time_us);
+  if (!time.isEmpty()) parts << time;
   if (s.runs) parts << counted(s.runs, tr("%1 run"), tr("%1 runs"));
   return parts.join(QStringLiteral(" · "));
 }
@@ -76,11 +76,12 @@ void pill(QPainter* p, const QRectF& box, const QString& text, const QColor& col
 
 }  // namespace
 
-QSizeF SegmentItem::size_of(const Segment& s, const QString& title, bool expanded, const Theme& theme) {
+QSizeF SegmentItem::size_of(const Segment& s, const QString& title, const QString& time, bool expanded,
+                            const Theme& theme) {
   const QFontMetricsF ui(bold(theme.ui_font())), small(theme.small_font()), code(code_small(theme));
   if (s.ops.isEmpty()) return {std::max<qreal>(170, small.horizontalAdvance(title) + 100), kSlim};
   qreal width = ui.horizontalAdvance(title) + small.horizontalAdvance(s.function) + 100;
-  width = std::max(width, small.horizontalAdvance(facts(s)) + 3 * kPad);
+  width = std::max(width, small.horizontalAdvance(facts(s, time)) + 3 * kPad);
   const int shown = shown_ops(s, expanded);
   for (int i = 0; i < shown; ++i)
     width = std::max(
@@ -91,15 +92,17 @@ QSizeF SegmentItem::size_of(const Segment& s, const QString& title, bool expande
   return {std::clamp(width, kLeast, kMost), height};
 }
 
-SegmentItem::SegmentItem(const Segment& s, const QString& title, bool expanded, const Theme& theme)
+SegmentItem::SegmentItem(const Segment& s, const QString& title, const QString& time, bool expanded,
+                         const Theme& theme)
     : segment_(s),
       title_(title),
+      time_(time),
       expanded_(expanded),
-      size_(size_of(s, title, expanded, theme)),
+      size_(size_of(s, title, time, expanded, theme)),
       theme_(theme) {
   setData(kItemKind, int(GraphItemKind::Segment));
   setData(kItemId, s.id);
-  QString tip = title + QStringLiteral("\n") + facts(s);
+  QString tip = title + QStringLiteral("\n") + facts(s, time);
   if (!plan_words(s).isEmpty()) tip += QLatin1Char('\n') + plan_words(s);
   if (s.guards) tip += QLatin1Char('\n') + counted(s.guards, tr("%1 guard"), tr("%1 guards"));
   if (!s.ops.isEmpty()) tip += QLatin1Char('\n') + tr("result: %1").arg(type_words(s.ops.last()));
@@ -162,7 +165,7 @@ void SegmentItem::paint(QPainter* p, const QStyleOptionGraphicsItem*, QWidget*) 
   const qreal room = box.width() - 2 * kPad - title_width - pill_width - 8;
   p->drawText(QRectF(kPad + title_width, 4, room, 22), Qt::AlignVCenter,
               small.elidedText(segment_.function, Qt::ElideMiddle, room));
-  p->drawText(QRectF(kPad, 24, box.width() - 2 * kPad, 18), Qt::AlignVCenter, facts(segment_));
+  p->drawText(QRectF(kPad, 24, box.width() - 2 * kPad, 18), Qt::AlignVCenter, facts(segment_, time_));
 
   // Ops, one row each; a bar at the left joins the ops of one kernel.
   const QFont code = code_small(theme_);

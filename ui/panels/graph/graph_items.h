@@ -17,15 +17,18 @@ enum class GraphItemKind { Segment = 1, Break = 2, Frame = 3 };
 class SegmentItem : public QGraphicsItem {
  public:
   /// Rows of ops beyond the cap are folded into one "+ n more" row unless `expanded`.
-  SegmentItem(const Segment& segment, const QString& title, bool expanded, const Theme& theme);
-  static QSizeF size_of(const Segment& segment, const QString& title, bool expanded, const Theme& theme);
+  /// `time` is the measured run time in words, or empty.
+  SegmentItem(const Segment& segment, const QString& title, const QString& time, bool expanded,
+              const Theme& theme);
+  static QSizeF size_of(const Segment& segment, const QString& title, const QString& time, bool expanded,
+                        const Theme& theme);
   QRectF boundingRect() const override { return QRectF(QPointF(-2, -2), size_ + QSizeF(4, 4)); }
   void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
   void set_marked(bool selected, int line, const QString& search);
 
  private:
   Segment segment_;
-  QString title_;
+  QString title_, time_;
   bool expanded_, selected_ = false;
   int line_ = 0;
   QString search_;

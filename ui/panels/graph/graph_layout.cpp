@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/graph/graph_layout.h"
 
+#include <QLineF>
 #include <algorithm>
 #include <utility>
 
 namespace breakline::ui {
 namespace {
 
+// Loop edges: where they leave the bottom or top of a box, and how far under or over its row they run.
+constexpr qreal kInset = 24, kUnder = 7, kOver = 12, kRadius = 10;
 constexpr qreal kColumnGap = 40, kRowGap = 32, kLabelGap = 10, kSlot = 16, kLoopGap = 28;
 
 struct Slot {
@@ -62,6 +65,23 @@ QVector<int> layers_of(int nodes, const QVector<LayoutEdge>& edges, const QVecto
     }
   }
   return layer;
+}
+
+/// A line through `corners` whose inner corners are round.
+QPainterPath rounded(const QVector<QPointF>& corners) {
+  QPainterPath line(corners.first());
+  for (qsizetype i = 1; i + 1 < corners.size(); ++i) {
+    const QLineF in(corners[i], corners[i - 1]), out(corners[i], corners[i + 1]);
+    const qreal radius = std::min({kRadius, in.length() / 2, out.length() / 2});
+    if (radius < 1) {
+      line.lineTo(corners[i]);
+      continue;
+    }
+    line.lineTo(in.pointAt(radius / in.length()));
+    line.quadTo(corners[i], out.pointAt(radius / out.length()));
+  }
+  line.lineTo(corners.last());
+  return line;
 }
 
 }  // namespace
@@ -178,31 +198,47 @@ LayoutResult layout_graph(const QVector<QSizeF>& nodes, const QVector<LayoutEdge
     r.bounds |= line.boundingRect();
   }
   right = r.bounds.right();
+  // Whether a box of the same row stands between a box and the right side.
+  const auto blocked = [&](int node) {
+    return std::any_of(row[layer[node]].begin(), row[layer[node]].end(),
+                       [&](int s) { return cells[s].node >= 0 && cells[s].x > cells[node].x; });
+  };
   for (int e = 0; e < edges.size(); ++e) {
     if (!r.back[e]) continue;
-    const QRectF& from = r.nodes[edges[e].from];
-    const QRectF& to = r.nodes[edges[e].to];
-    const bool self = edges[e].from == edges[e].to;
-    const QPointF start(from.right(), self ? from.bottom() - from.height() * 0.25 : from.center().y());
-    const QPointF end(to.right(), self ? to.top() + to.height() * 0.25 : to.center().y());
+    const int a = edges[e].from, b = edges[e].to;
+    const QRectF& from = r.nodes[a];
+    const QRectF& to = r.nodes[b];
+    const bool self = a == b;
     right += kLoopGap;
-    const qreal radius = std::min<qreal>(12, std::abs(start.y() - end.y()) / 2);
-    QPainterPath line(start);
-    line.lineTo(right - radius, start.y());
-    line.quadTo(QPointF(right, start.y()), QPointF(right, start.y() - radius));
-    line.lineTo(right, end.y() + radius);
-    line.quadTo(QPointF(right, end.y()), QPointF(right - radius, end.y()));
-    line.lineTo(end);
-    r.edges[e] = line;
-    r.arrows[e] = end;
-    r.arrow_angle[e] = 180;
+    // Out of the right side and back in, or under and over the row where boxes are in the way.
+    QVector<QPointF> corners;
+    if (blocked(a)) {
+      const qreal x = from.right() - kInset, y = bottom[layer[a]] + kUnder;
+      corners << QPointF(x, from.bottom()) << QPointF(x, y) << QPointF(right, y);
+    } else {
+      const qreal y = self ? from.bottom() - from.height() * 0.25 : from.center().y();
+      corners << QPointF(from.right(), y) << QPointF(right, y);
+    }
+    const qreal leaves = corners.last().y();
+    if (blocked(b)) {
+      const qreal x = to.right() - kInset, y = top[layer[b]] - kOver;
+      corners << QPointF(right, y) << QPointF(x, y) << QPointF(x, to.top());
+      r.arrow_angle[e] = 90;
+    } else {
+      const qreal y = self ? to.top() + to.height() * 0.25 : to.center().y();
+      corners << QPointF(right, y) << QPointF(to.right(), y);
+      r.arrow_angle[e] = 180;
+    }
+    const qreal enters = blocked(b) ? top[layer[b]] - kOver : corners.last().y();
+    r.edges[e] = rounded(corners);
+    r.arrows[e] = corners.last();
     if (!edges[e].label.isEmpty()) {
       const QSizeF size = edges[e].label;
-      r.labels[e] = QRectF(QPointF(right + kLabelGap, (start.y() + end.y() - size.height()) / 2), size);
+      r.labels[e] = QRectF(QPointF(right + kLabelGap, (leaves + enters - size.height()) / 2), size);
       right = r.labels[e].right();
       r.bounds |= r.labels[e];
     }
-    r.bounds |= line.boundingRect();
+    r.bounds |= r.edges[e].boundingRect();
   }
   return r;
 }

@@ -16,6 +16,7 @@
 #include <QWheelEvent>
 #include <cmath>
 
+#include "ui/models/timings.h"
 #include "ui/models/words.h"
 #include "ui/panels/graph/graph_items.h"
 #include "ui/widgets/banner.h"
@@ -114,7 +115,7 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
 
   connect(session(), &Session::report_changed, this, &GraphPanel::rebuild);
   connect(session(), &Session::target_changed, this, &GraphPanel::rebuild);
-  connect(session(), &Session::timings_changed, this, &GraphPanel::rebuild);
+  connect(session(), &Session::profiles_changed, this, &GraphPanel::rebuild);
   connect(session(), &Session::strict_preview_changed, this, &GraphPanel::rebuild);
   connect(theme(), &Theme::changed, this, &GraphPanel::rebuild);
   connect(selection(), &Selection::changed, this, &GraphPanel::mark);
@@ -178,9 +179,15 @@ QList<QWidget*> GraphPanel::title_tools() {
 }
 
 QString GraphPanel::cost_words(const Break& b) const {
-  if (b.cost_us) return format_us(*b.cost_us);
-  const TimingsPtr t = session()->timings(b.target);
-  return t && t->break_cost_us.contains(b.id) ? format_us(t->break_cost_us.value(b.id)) : QString();
+  const ProfilePtr profile = session()->profile(b.target);
+  const BreakCost* cost = profile ? profile->of_break(b.id) : nullptr;
+  return cost ? format_us(cost->cost) : QString();
+}
+
+QString GraphPanel::time_of(const Target& t, const Segment& s) const {
+  const ProfilePtr profile = session()->profile(t.id);
+  const std::optional<double> us = profile ? profile->of_segment(s.id) : std::nullopt;
+  return us ? format_us(*us) : QString();
 }
 
 void GraphPanel::rebuild() {
@@ -202,7 +209,8 @@ void GraphPanel::rebuild() {
     for (const Segment& s : t.segments) {
       index.insert(s.id, int(part.nodes.size()));
       part.nodes << s.id;
-      part.sizes << SegmentItem::size_of(s, tr("segment %1").arg(n++), expanded_.contains(s.id), *theme());
+      part.sizes << SegmentItem::size_of(s, tr("segment %1").arg(n++), time_of(t, s),
+                                         expanded_.contains(s.id), *theme());
     }
     QSet<QString> drawn;
     const auto label_of = [&](const QString& id) {
@@ -314,7 +322,8 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
       } else if (id.startsWith(QLatin1Char('?'))) {
         item = new WordItem(tr("call"), part.sizes[i], *theme());
       } else if (const Segment* s = r->find_segment(id)) {
-        auto* segment = new SegmentItem(*s, tr("segment %1").arg(n++), expanded_.contains(id), *theme());
+        auto* segment =
+            new SegmentItem(*s, tr("segment %1").arg(n++), time_of(*t, *s), expanded_.contains(id), *theme());
         segments_.insert(id, segment);
         order_ << id;
         item = segment;
@@ -334,7 +343,7 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
       if (b) edges_.insert(b->id, edge);
     }
     const QString words = QStringLiteral("%1 · %2:%3 · %4 · %5")
-                              .arg(t->kind, QFileInfo(t->file).fileName())
+                              .arg(kind_word(t->kind), QFileInfo(t->file).fileName())
                               .arg(t->line)
                               .arg(counted(t->graphs, tr("%1 graph"), tr("%1 graphs")),
                                    counted(int(t->breaks.size()), tr("%1 break"), tr("%1 breaks")));

@@ -78,6 +78,7 @@ class GraphPanel : public Panel {
   void step(int direction);
   void find_next();
   QString cost_words(const Break& b) const;
+  QString time_of(const Target& target, const Segment& segment) const;
   void toggle_expanded(const QString& id);
 
   GraphView* view_;

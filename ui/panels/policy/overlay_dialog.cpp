@@ -2,6 +2,7 @@
 #include "ui/panels/policy/overlay_dialog.h"
 
 #include <QComboBox>
+#include <QCompleter>
 #include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QLabel>
@@ -9,6 +10,7 @@
 #include <QPushButton>
 
 #include "ui/models/report.h"
+#include "ui/models/words.h"
 
 namespace breakline::ui {
 
@@ -33,7 +35,8 @@ OverlayDialog::OverlayDialog(const Defaults& defaults, QWidget* parent)
   what_label_->setBuddy(what_);
   value_ = new QComboBox(this);
   value_->setObjectName(QStringLiteral("overlay_value"));
-  for (const char* v : {"error", "allow", "inherit"}) value_->addItem(QLatin1String(v), QLatin1String(v));
+  for (const char* v : {"error", "allow", "inherit"})
+    value_->addItem(policy_word(QLatin1String(v)), QLatin1String(v));
   preview_ = new QLabel(this);
   preview_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   form->addRow(tr("Set on"), kind_);
@@ -71,6 +74,14 @@ void OverlayDialog::kind_changed() {
                  : kind == QLatin1String("fn")
                      ? defaults_.function
                      : QStringLiteral("%1-%2").arg(defaults_.first).arg(defaults_.last));
+  const QStringList names = module                        ? defaults_.modules
+                            : kind == QLatin1String("fn") ? defaults_.functions
+                                                          : QStringList();
+  auto* completer = new QCompleter(names, what_);
+  completer->setFilterMode(Qt::MatchContains);
+  completer->setCompletionMode(QCompleter::PopupCompletion);
+  delete what_->completer();
+  what_->setCompleter(completer);
   check();
 }
 

@@ -17,6 +17,7 @@ class OverlayDialog : public QDialog {
   struct Defaults {
     QString file, function, target;
     int first = 1, last = 1;
+    QStringList functions, modules;  ///< names known from the report, offered while typing
   };
   OverlayDialog(const Defaults& defaults, QWidget* parent);
   /// Valid once accepted.

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -25,14 +26,10 @@ namespace {
 QString kind_words(const Region& r) {
   const QString lines =
       r.line > 0 ? QStringLiteral("%1–%2").arg(r.line).arg(std::max(r.line, r.end_line)) : QString();
-  static const QHash<QString, const char*> kWords = {
-      {QStringLiteral("function"), ""},
-      {QStringLiteral("patch"), QT_TRANSLATE_NOOP("Policy", "patch")},
-      {QStringLiteral("module"), QT_TRANSLATE_NOOP("Policy", "module")},
-      {QStringLiteral("lines"), QT_TRANSLATE_NOOP("Policy", "lines")}};
   QStringList parts;
-  const char* word = kWords.value(r.kind, "");
-  if (*word) parts << QCoreApplication::translate("Policy", word);
+  if (r.kind == QLatin1String("patch") || r.kind == QLatin1String("module") ||
+      r.kind == QLatin1String("lines"))
+    parts << kind_word(r.kind);
   if (!lines.isEmpty()) parts << lines;
   if (r.breaks)
     parts << counted(r.breaks, QCoreApplication::translate("Policy", "%1 break"),
@@ -87,8 +84,11 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
             value);
       });
   connect(tree_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* now) {
+    remove_->setEnabled(now && now->data(0, kUserRole).toBool());
     if (!following_ && now) select_region(now->data(0, kKeyRole).toString());
   });
+  tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(tree_, &QWidget::customContextMenuRequested, this, &PolicyPanel::open_menu);
   connect(session(), &Session::report_changed, this, &PolicyPanel::refresh);
   connect(session(), &Session::overlays_changed, this, &PolicyPanel::refresh);
   connect(selection(), &Selection::changed, this, &PolicyPanel::follow);
@@ -112,7 +112,9 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
   add(tr("Selected region: inherit"), "Ctrl+Alt+I", [this] { set_current(QStringLiteral("inherit")); });
   add(tr("Selected region: allow"), "Ctrl+Alt+A", [this] { set_current(QStringLiteral("allow")); });
   add(tr("Selected region: error"), "Ctrl+Alt+E", [this] { set_current(QStringLiteral("error")); });
-  add(tr("Remove selected overlay"), nullptr, [this] { remove_current(); });
+  remove_ = add(tr("Remove selected overlay"), nullptr, [this] { remove_current(); });
+  remove_->setToolTip(tr("Remove your overlay from the selected row (Del)"));
+  remove_->setEnabled(false);
 }
 
 QList<QWidget*> PolicyPanel::title_tools() {
@@ -123,12 +125,39 @@ QList<QWidget*> PolicyPanel::title_tools() {
   auto* plus = new QToolButton(this);
   plus->setDefaultAction(add_);
   plus->setToolButtonStyle(Qt::ToolButtonIconOnly);
-  plus->setIcon(theme()->icon(QStringLiteral("add")));
   plus->setToolTip(
       tr("Add an overlay on a function, lines or a module path (%1)").arg(add_->shortcut().toString()));
-  connect(theme(), &Theme::changed, plus,
-          [this, plus] { plus->setIcon(theme()->icon(QStringLiteral("add"))); });
-  return {strict, plus};
+  auto* minus = new QToolButton(this);
+  minus->setDefaultAction(remove_);
+  minus->setToolButtonStyle(Qt::ToolButtonIconOnly);
+  minus->setObjectName(QStringLiteral("remove_overlay"));
+  const auto paint = [this, plus] {
+    plus->setIcon(theme()->icon(QStringLiteral("add")));
+    remove_->setIcon(theme()->icon(QStringLiteral("remove")));
+  };
+  paint();
+  connect(theme(), &Theme::changed, plus, paint);
+  return {strict, minus, plus};
+}
+
+void PolicyPanel::open_menu(const QPoint& at) {
+  QTreeWidgetItem* item = tree_->itemAt(at);
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setObjectName(QStringLiteral("policy_menu"));
+  if (item && !item->data(0, kOverlayKeyRole).toString().isEmpty()) {
+    tree_->setCurrentItem(item);
+    for (const char* value : {"inherit", "allow", "error"}) {
+      QAction* action = menu->addAction(policy_word(QLatin1String(value)));
+      action->setCheckable(true);
+      action->setChecked(item->data(0, kValueRole).toString() == QLatin1String(value));
+      connect(action, &QAction::triggered, this, [this, value] { set_current(QLatin1String(value)); });
+    }
+    menu->addSeparator();
+    menu->addAction(remove_);
+  }
+  menu->addAction(add_);
+  menu->popup(tree_->viewport()->mapToGlobal(at));
 }
 
 void PolicyPanel::refresh() {
@@ -195,9 +224,9 @@ void PolicyPanel::refresh() {
       shown.insert(key);
       const QString value = session()->overlay_value(key);
       const OverlayState state = states.value(key);
-      QStringList tip{
-          tr("%1, in force: %2 (decided by %3)").arg(name_of(g), policy_word(g.effective), g.source),
-          tr("in the code: %1").arg(g.declared)};
+      QStringList tip{tr("%1, in force: %2 (decided by %3)")
+                          .arg(name_of(g), policy_word(g.effective), source_words(g.source)),
+                      tr("in the code: %1").arg(policy_word(g.declared))};
       if (!state.note.isEmpty()) tip << state.note;
       fill(item, name_of(g), key, value, g.band(), state.note.isEmpty() ? kind_words(g) : state.note,
            tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"),
@@ -239,6 +268,9 @@ void PolicyPanel::follow() {
       if (!r->find_region(key))
         if (const Region* g = r->region_at(b->file, b->line)) key = g->key;
     }
+  // A line or a segment shows the region around it.
+  if ((now.kind == SelectionKind::Line || now.kind == SelectionKind::Segment) && r)
+    if (const Region* g = r->region_at(now.file, now.line)) key = g->key;
   following_ = true;
   tree_->setCurrentItem(nullptr);
   for (QTreeWidgetItemIterator it(tree_); *it; ++it)
@@ -295,6 +327,13 @@ void PolicyPanel::add_overlay() {
   if (r && !r->targets.isEmpty()) {
     const Target* t = r->find_target(session()->current_target());
     defaults.target = t ? t->name : r->targets.first().name;
+    for (const Region& g : r->regions) {
+      const OverlayKey key = parse_overlay_key(g.key);
+      if (key.kind == QLatin1String("fn"))
+        defaults.functions << key.name;
+      else if (key.kind == QLatin1String("module"))
+        defaults.modules << key.name;
+    }
   }
   auto* dialog = new OverlayDialog(defaults, window());
   dialog->setAttribute(Qt::WA_DeleteOnClose);

@@ -31,6 +31,7 @@ class PolicyPanel : public Panel {
   void cycle_current();
   void remove_current();
   void add_overlay();
+  void open_menu(const QPoint& at);
   bool eventFilter(QObject* object, QEvent* event) override;
 
   QTreeWidget* tree_;
@@ -38,6 +39,7 @@ class PolicyPanel : public Panel {
   QList<QAction*> commands_;
   QAction* add_ = nullptr;
   QAction* strict_ = nullptr;
+  QAction* remove_ = nullptr;
   QSet<QString> seen_;  ///< branches that were shown once: from then on the user decides
   bool following_ = false;
 };

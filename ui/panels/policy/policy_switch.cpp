@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QPainterPath>
 
+#include "ui/models/words.h"
 #include "ui/widgets/marks.h"
 
 namespace breakline::ui {
@@ -13,12 +14,6 @@ namespace {
 const QStringList kValues{QStringLiteral("inherit"), QStringLiteral("allow"), QStringLiteral("error")};
 constexpr int kPad = 7, kHeight = 20;
 }  // namespace
-
-QString policy_word(const QString& value) {
-  if (value == QLatin1String("error")) return QCoreApplication::translate("Policy", "error");
-  if (value == QLatin1String("allow")) return QCoreApplication::translate("Policy", "allow");
-  return QCoreApplication::translate("Policy", "inherit");
-}
 
 int PolicySwitchDelegate::width() const {
   const QFontMetrics metrics(theme_->small_font());

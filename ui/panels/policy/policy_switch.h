@@ -48,7 +48,4 @@ class PolicyNameDelegate : public QStyledItemDelegate {
   Theme* theme_;
 };
 
-/// The words for a policy value, translated.
-QString policy_word(const QString& value);
-
 }  // namespace breakline::ui

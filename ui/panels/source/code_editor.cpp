@@ -7,6 +7,8 @@
 #include <Qsci/qscistyle.h>
 
 #include <QContextMenuEvent>
+#include <QPainter>
+#include <QScrollBar>
 
 #include "ui/widgets/marks.h"
 
@@ -30,6 +32,15 @@ constexpr int kBandMask = (1 << kInherit) | (1 << kAllow) | (1 << kError) | (1 <
                           (1 << kAllowSet) | (1 << kErrorSet);
 constexpr int kMarkMask = (1 << kMarkAllowed) | (1 << kMarkError);
 constexpr int kAmber = 8, kRed = 9;  // indicators
+// Style numbers of our own, above those of the lexer and of Scintilla: letting QsciStyle number them would
+// use up all 256 after some dozen recompiles.
+constexpr int kQuietStyle = 200, kErrorStyle = 201, kHeatStyle = 202;
+constexpr double kHeatFrom[] = {0, 0.05, 0.2, 0.5};  // least share of each ground
+
+QColor mixed(const QColor& a, const QColor& b, double share) {
+  const auto part = [share](int x, int y) { return int(x + (y - x) * share); };
+  return QColor(part(a.red(), b.red()), part(a.green(), b.green()), part(a.blue(), b.blue()));
+}
 
 int marker_of(Band band, bool overlay) {
   const int base = band == Band::Allow ? kAllow : band == Band::Error ? kError : kInherit;
@@ -39,6 +50,34 @@ int marker_of(Band band, bool overlay) {
 const char* band_word(Band band) {
   return band == Band::Error ? "error" : band == Band::Allow ? "allow" : "inherit";
 }
+
+/// A scroll bar that shows where in the file the breaks and the hot lines are.
+class MarkedScrollBar : public QScrollBar {
+ public:
+  MarkedScrollBar(const Theme* theme, const QVector<LineDecoration>* lines, QWidget* parent)
+      : QScrollBar(Qt::Vertical, parent), theme_(theme), lines_(lines) {}
+
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    QScrollBar::paintEvent(event);
+    if (lines_->isEmpty()) return;
+    QPainter p(this);
+    const double step = double(height()) / double(lines_->size());
+    for (int i = 0; i < lines_->size(); ++i) {
+      const LineDecoration& d = (*lines_)[i];
+      const QRectF at(0, i * step, width(), std::clamp(step, 3.0, 5.0));
+      if (d.mark != Mark::None)
+        p.fillRect(at.adjusted(2, 0, -2, 0),
+                   theme_->color(d.mark == Mark::Error ? Tone::BreakError : Tone::BreakAllowed));
+      else if (d.heat >= kHeatFrom[2])
+        p.fillRect(at.adjusted(4, 0, -4, 0), theme_->color(Tone::Heat));
+    }
+  }
+
+ private:
+  const Theme* theme_;
+  const QVector<LineDecoration>* lines_;
+};
 
 }  // namespace
 
@@ -63,6 +102,7 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
   setMarginType(4, SymbolMargin);
   setMarginMarkerMask(4, 0);
   setFolding(NoFoldStyle);
+  replaceVerticalScrollBar(new MarkedScrollBar(theme, &decorations_, this));
   setTabWidth(4);
   setIndentationWidth(4);
   setIndentationsUseTabs(false);
@@ -179,9 +219,12 @@ void CodeEditor::set_decorations(const QVector<LineDecoration>& wanted) {
   clearMarginText();
   QFont small = theme_->code_font();
   small.setPointSizeF(small.pointSizeF() - 1.5);
-  const QsciStyle quiet(-1, QStringLiteral("note"), theme_->color(Tone::Quiet), theme_->color(Tone::Pane),
-                        small);
-  const QsciStyle hot(-1, QStringLiteral("hot"), theme_->color(Tone::Text), theme_->color(Tone::Pane), small);
+  const QColor pane = theme_->color(Tone::Pane);
+  const QsciStyle quiet(kQuietStyle, QStringLiteral("note"), theme_->color(Tone::Quiet), pane, small);
+  QVector<QsciStyle> heat;
+  for (int level = 0; level < int(std::size(kHeatFrom)); ++level)
+    heat.push_back(QsciStyle(kHeatStyle + level, QStringLiteral("heat"), theme_->color(Tone::Text),
+                             mixed(pane, theme_->color(Tone::Heat), level * 0.14), small));
   int widest = 0;
   const int count = std::min<int>(int(wanted.size()), lines());
   for (int i = 0; i < count; ++i) {
@@ -189,11 +232,14 @@ void CodeEditor::set_decorations(const QVector<LineDecoration>& wanted) {
     if (d.band != Band::None) markerAdd(i, marker_of(d.band, d.overlay));
     if (d.mark != Mark::None) markerAdd(i, d.mark == Mark::Error ? kMarkError : kMarkAllowed);
     if (!d.note.isEmpty()) {
-      setMarginText(i, d.note, d.hot ? hot : quiet);
-      widest = std::max(widest, QFontMetrics(small).horizontalAdvance(d.note));
+      int level = 0;
+      while (level + 1 < heat.size() && d.heat >= kHeatFrom[level + 1]) ++level;
+      setMarginText(i, QLatin1Char(' ') + d.note + QLatin1Char(' '), d.hot ? heat[level] : quiet);
+      widest = std::max(widest, QFontMetrics(small).horizontalAdvance(d.note + QStringLiteral("  ")));
     }
   }
   setMarginWidth(kNoteMargin, widest ? widest + 8 : 0);
+  verticalScrollBar()->update();
 }
 
 void CodeEditor::set_underlines(const QVector<CodeUnderline>& underlines) {
@@ -216,7 +262,7 @@ void CodeEditor::clear_error_lines() { clearAnnotations(); }
 void CodeEditor::set_error_line(int line, const QString& words) {
   if (line < 1 || line > lines()) return;
   QFont small = theme_->ui_font();
-  const QsciStyle style(-1, QStringLiteral("error"), theme_->color(Tone::BreakError),
+  const QsciStyle style(kErrorStyle, QStringLiteral("error"), theme_->color(Tone::BreakError),
                         theme_->color(Tone::BreakErrorFill), small, true);
   annotate(line - 1, QLatin1Char(' ') + words + QLatin1Char(' '), style);
 }

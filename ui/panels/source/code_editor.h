@@ -22,6 +22,7 @@ struct LineDecoration {
   Mark mark = Mark::None;
   QString note;
   bool hot = false;  ///< the note is a measured time worth a darker colour
+  double heat = 0;   ///< share of the hottest line's time, 0 to 1: its ground gets that colour
 };
 
 struct CodeUnderline {

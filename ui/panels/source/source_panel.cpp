@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ui/models/python_outline.h"
+#include "ui/models/timings.h"
 #include "ui/models/words.h"
 #include "ui/panels/source/code_editor.h"
 #include "ui/widgets/banner.h"
@@ -54,7 +55,7 @@ SourcePanel::SourcePanel(const PanelContext& context, QWidget* parent) : Panel(c
 
   connect(document(), &Document::loaded, this, &SourcePanel::show_disk_text);
   connect(session(), &Session::report_changed, this, [this] { decorate(); });
-  connect(session(), &Session::timings_changed, this, [this] { decorate(); });
+  connect(session(), &Session::profiles_changed, this, [this] { decorate(); });
   connect(session(), &Session::target_changed, this, [this] { decorate(); });
   connect(session(), &Session::strict_preview_changed, this, [this] { decorate(); });
   connect(selection(), &Selection::changed, this, &SourcePanel::follow);
@@ -190,19 +191,10 @@ void SourcePanel::decorate(CodeEditor* editor) {
         if (g->overlay != QLatin1String("inherit")) d.overlay = true;
       }
     QHash<int, int> ops;
-    QHash<int, double> time;
     const QString& only = session()->current_target();
-    const TimingsPtr timings = session()->timings(only);
     for (const Target& t : r->targets) {
       if (!only.isEmpty() && t.id != only) continue;
       for (const Segment& s : t.segments) {
-        std::optional<double> us = s.time_us;
-        // Timings name segments as their target does, without the target in front.
-        const QString local = s.id.section(QLatin1Char('/'), -1);
-        if (timings && (timings->target == t.id || timings->target == t.name) &&
-            timings->segment_time_us.contains(local))
-          us = timings->segment_time_us.value(local);
-        if (us && r->resolve(s.file) == editor->file()) time[s.line] += *us;
         for (const SegmentOp& op : s.ops)
           if (r->resolve(op.file) == editor->file()) ++ops[op.line];
       }
@@ -223,8 +215,26 @@ void SourcePanel::decorate(CodeEditor* editor) {
     }
     for (auto it = ops.constBegin(); it != ops.constEnd(); ++it)
       if (LineDecoration* d = line_at(it.key())) d->note = counted(it.value(), tr("%1 op"), tr("%1 ops"));
-    for (auto it = time.constBegin(); it != time.constEnd(); ++it)
-      if (LineDecoration* d = line_at(it.key())) d->note = format_us(it.value()), d->hot = true;
+    // Time per call, where a profile has it, instead of the number of ops.
+    double most = 0;
+    QHash<int, LineTime> times;
+    for (const Target& t : r->targets) {
+      const ProfilePtr profile = session()->profile(t.id);
+      if (!profile || (!only.isEmpty() && t.id != only)) continue;
+      for (const LineTime& l : profile->lines) {
+        if (r->resolve(l.file) != editor->file()) continue;
+        LineTime& known = times[l.line];
+        known.us += l.us;
+        known.shared |= l.shared;
+        most = std::max(most, known.us);
+      }
+    }
+    for (auto it = times.constBegin(); it != times.constEnd(); ++it)
+      if (LineDecoration* d = line_at(it.key())) {
+        d->note = (it->shared ? QStringLiteral("≈") : QString()) + format_us(it->us);
+        d->hot = true;
+        d->heat = most > 0 ? it->us / most : 0;
+      }
   }
   editor->set_decorations(lines);
   editor->set_underlines(underlines);
@@ -279,7 +289,7 @@ void SourcePanel::open_menu(CodeEditor* editor, const QPoint& global, int line) 
   const auto submenu = [&](const QString& title, const QString& key) {
     QMenu* sub = menu->addMenu(title);
     for (const char* value : {"inherit", "allow", "error"}) {
-      QAction* action = sub->addAction(QLatin1String(value));
+      QAction* action = sub->addAction(policy_word(QLatin1String(value)));
       action->setCheckable(true);
       action->setChecked(session()->overlay_value(key) == QLatin1String(value));
       connect(action, &QAction::triggered, this,

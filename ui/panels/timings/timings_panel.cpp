@@ -162,15 +162,15 @@ void TimingsPanel::refresh() {
   for (int row = 0; row < t->arms.size(); ++row) {
     const Arm& a = t->arms[row];
     QString words[kColumns];
-    words[kArm] = a.name;
+    words[kArm] = arm_name(a);
     QString tip;
     if (a.available) {
       words[kMedian] = format_spread(a.median_us, (a.q3_us - a.q1_us) / 2);
       if (a.ratio) words[kRatio] = ratio_words(*a.ratio);
-      words[kVerdict] = a.verdict;
+      words[kVerdict] = verdict_word(a.verdict);
       if (a.equal) words[kEqual] = *a.equal ? (a.max_abs_err > 0 ? tr("within") : tr("yes")) : tr("no");
       tip = tr("%1: median %2, quartiles %3 to %4, %5 samples")
-                .arg(a.name, format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
+                .arg(arm_name(a), format_us(a.median_us), format_us(a.q1_us), format_us(a.q3_us))
                 .arg(a.n);
       if (a.ratio)
         tip += QLatin1Char('\n') + tr("eager ÷ this arm: %1 (interval %2 to %3)")
