@@ -191,6 +191,7 @@ bool GuardProgram::run_step(GuardStep& x, GuardContext& c) {
   switch (x.kind) {
     case StepKind::kType: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == x.object.get();
     case StepKind::kIdentity: return o == x.object.get();
+    case StepKind::kNotIdentity: return o != x.object.get();
     case StepKind::kEqual: return same_constant(o, x.object.get());
     case StepKind::kLength: return (PyList_Check(o) || PyTuple_Check(o)) && Py_SIZE(o) == x.number;
     case StepKind::kDictLength: return PyDict_Check(o) && PyDict_GET_SIZE(o) == x.number;
@@ -251,7 +252,7 @@ std::string GuardProgram::describe(int index) const {
   static constexpr const char* kNames[] = {
       "fetch", "type", "identity", "value", "length", "dict length", "dict keys", "key absent", "set items", "tensor",
       "same object", "different objects", "no overlap", "overlap", "bound", "empty cell", "function code",
-      "type version", "no instance dict", "exception class", "storage offset"};
+      "type version", "no instance dict", "exception class", "storage offset", "another object"};
   const GuardStep& s = steps[static_cast<size_t>(index)];
   std::string text = kNames[static_cast<int>(s.kind)];
   if (s.source >= 0) {

@@ -31,6 +31,7 @@ enum class StepKind : uint8_t {
   kNoInstanceDict,
   kIsException,  ///< PyErr_GivenExceptionMatches(source, object) == number
   kStorageOffset,///< tensor.storage_offset() == number
+  kNotIdentity,  ///< any object but `object`
 };
 
 struct GuardStep {

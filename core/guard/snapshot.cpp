@@ -60,6 +60,7 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
           if (covered && PyDict_CheckExact(value)) watch_dict(value);
           else covered = false;
           break;
+        case StepKind::kNotIdentity: break;  // the step holds its object: no other gets the address
         case StepKind::kSame:
         case StepKind::kNotSame: covered = covered && stable[static_cast<size_t>(x.number)]; break;
         default: covered = false;

@@ -72,10 +72,8 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
         break;
       case Effect::kSetOperations:
         for (const trace::SetOperation& op : s.history) {
-          int r = op.kind == trace::SetOperation::kAdd       ? PySet_Add(target, op.item)
-                  : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(target, op.item)
-                                                             : PySet_Clear(target);
-          if (r < 0) return false;
+          py::Ref set = py::Ref::borrow(target);
+          if (!trace::apply_set_operation(set, op)) return false;
         }
         break;
       case Effect::kMoveToEnd: {

@@ -77,14 +77,8 @@ PyObject* named_tuple(PyObject* type, PyObject* items) {
 
 PyObject* set_of(const RecipeStep& s) {
   py::Ref set = py::Ref::steal(PySet_New(nullptr));
-  if (!set) return nullptr;
-  for (const trace::SetOperation& op : s.history) {
-    int r = op.kind == trace::SetOperation::kAdd       ? PySet_Add(set.get(), op.item)
-            : op.kind == trace::SetOperation::kDiscard ? PySet_Discard(set.get(), op.item)
-                                                       : PySet_Clear(set.get());
-    if (r < 0) return nullptr;
-  }
-  if (s.object == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)) return PyFrozenSet_New(set.get());
+  for (const trace::SetOperation& op : s.history)
+    if (!set || !trace::apply_set_operation(set, op)) return nullptr;
   return set.release();
 }
 

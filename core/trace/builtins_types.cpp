@@ -48,14 +48,26 @@ Value* do_dict(Tracer& t, PyObject* cls, Values& a, Keywords& k) {
   fill_dict(t, d, a, k);
   return d;
 }
-Value* make_set(Tracer& t, Values& a, bool frozen) {
-  Values items = a.empty() ? Values() : t.drain(a[0]);
-  Value* s = t.new_set(frozen);
-  for (Value* v : items) t.set_apply(s, SetOperation::kAdd, v);
+/// What an iterator has left, as a tuple; other values as they are.
+Value* drained(Tracer& t, Value* v) {
+  t.force(v);
+  const bool runs = v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
+  return runs ? t.tuple(t.drain(v)) : v;
+}
+Value* do_set(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* s = t.new_set();
+  if (!a.empty()) t.set_update(s, "update", drained(t, a[0]));
   return s;
 }
-Value* do_set(Tracer& t, PyObject*, Values& a, Keywords&) { return make_set(t, a, false); }
-Value* do_frozenset(Tracer& t, PyObject*, Values& a, Keywords&) { return make_set(t, a, true); }
+Value* do_frozenset(Tracer& t, PyObject* cls, Values& a, Keywords&) {
+  if (a.empty()) return t.constant_new(PyObject_CallNoArgs(cls));
+  Value* from = drained(t, a[0]);
+  if (from->kind == Kind::kSet && from->type == &PyFrozenSet_Type) return from;
+  PyObject* o = t.set_operand(from);
+  if (!o && from->kind == Kind::kSet) t.quiet("frozenset of an existing set");
+  if (!o) t.stop("unhashable-key", {{"type", t.type_of(from)->tp_name}});
+  return t.constant_new(PyObject_CallOneArg(cls, o));
+}
 Value* do_bool(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.empty()) return t.boolean(false);
   return t.boolean(t.truth(a[0]));

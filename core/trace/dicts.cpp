@@ -21,6 +21,17 @@ bool is_safe_key(PyObject* o) {
   return h == PyBaseObject_Type.tp_hash || h == PyMethodDescr_Type.tp_hash || !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
+/// The key object that the dict holds for `k`, which is in it: an equal number may be of another type.
+PyObject* stored_key(PyObject* dict, PyObject* k) {
+  if (PyUnicode_CheckExact(k) || !guard::is_plain_constant(k)) return k;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+    if (key == k) return k;
+    if (guard::is_plain_constant(key) && PyObject_RichCompareBool(key, k, Py_EQ) == 1) return key;
+  }
+  return k;
+}
+
 }  // namespace
 
 Value** Tracer::dict_find(Value* d, Value* key) {
@@ -44,6 +55,10 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     }
     for (DictEntry& e : data.entries)
       if (e.key == key) return &e.value;
+    for (DictEntry& e : data.entries) {
+      const bool plain = e.key->kind == Kind::kConstant && guard::is_plain_constant(e.key->object);
+      if (!plain && same(e.key, key)) return &e.value;
+    }
     if (d->source >= 0 && !d->loaded) {
       if (PyDict_GET_SIZE(d->object) == 0) {
         guard(StepKind::kDictLength, d->source, nullptr, 0);
@@ -80,6 +95,8 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   if (PyErr_Occurred()) quiet("dict lookup", true);
   Value* v = nullptr;
   if (o) {
+    PyObject* stored = stored_key(d->object, k);
+    if (stored != k) key = constant(stored);
     v = live(o, child(SourceKind::kDictItem, d->source, k));
     need(sources_.child(SourceKind::kDictItem, d->source, k));  // that the key is there counts, even if its value does not
   } else {

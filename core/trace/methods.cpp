@@ -274,6 +274,12 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   if (n == "__len__") return length(s);
   if (n == "__iter__") return iterator_of(s);
   bool frozen = s->type == &PyFrozenSet_Type;
+  auto holds_order_only = [](Value* v) { return v->source >= 0 || v->items.empty(); };
+  auto in_full = [&](Value* v) {
+    force(v);
+    const bool runs = v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
+    return runs ? tuple(drain(v)) : v;
+  };
   if (n == "add" && a.size() == 2 && !frozen) {
     set_apply(s, SetOperation::kAdd, a[1]);
     return none();
@@ -287,30 +293,28 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
     set_apply(s, SetOperation::kClear, nullptr);
     return none();
   }
-  if (n == "update" && !frozen) {
-    for (size_t i = 1; i < a.size(); ++i)
-      for (Value* v : drain(a[i])) set_apply(s, SetOperation::kAdd, v);
-    return none();
-  }
-  if ((n == "union" || n == "intersection" || n == "difference" || n == "symmetric_difference") && a.size() == 2) {
-    Value* other = force(a[1]);
-    if (other->kind != Kind::kSet) {
-      Value* made = new_set(false);
-      for (Value* v : drain(other)) set_apply(made, SetOperation::kAdd, v);
-      other = made;
-    }
-    return binary(n == "union" ? 7 : n == "intersection" ? 1 : n == "difference" ? 10 : 12, s, other);
-  }
+  if (!frozen)
+    for (const char* name : {"update", "intersection_update", "difference_update", "symmetric_difference_update"})
+      if (n == name) {
+        if (a.size() > 2 && n != "update" && n != "difference_update") return nullptr;
+        for (size_t i = 1; i < a.size(); ++i) set_update(s, name, in_full(a[i]));
+        return none();
+      }
+  for (const char* name : {"union", "intersection", "difference", "symmetric_difference"})
+    if (n == name && a.size() == 2) return set_derive(s, name, in_full(a[1]));
   if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
     Value* other = force(a[1]);
     PyObject* c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
     if (!c) return nullptr;
     return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "O", c));
   }
-  if (n == "copy" && s->source < 0) {
-    Value* c = new_set(frozen);
-    Values one = {s};
-    for (Value* v : drain(s)) set_apply(c, SetOperation::kAdd, v);
+  if (n == "copy" && a.size() == 1) {
+    if (frozen) return s;
+    if (holds_order_only(s)) return set_derive(s, "copy", nullptr);
+    Value* c = new_set();
+    c->items = s->items;
+    c->history = s->history;
+    c->shadow = keep(py::check(PySet_New(s->shadow)).release());
     return c;
   }
   return nullptr;

@@ -25,7 +25,7 @@ struct BuildOpcodes {
     t.push(v);
   }
   static void build_set(Tracer& t, SymFrame&, const Instr& in) {
-    Value* s = t.new_set(false);
+    Value* s = t.new_set();
     for (Value* v : take(t, in.arg)) t.set_apply(s, SetOperation::kAdd, v);
     t.drop(in.arg);
     t.push(s);
@@ -78,10 +78,10 @@ struct BuildOpcodes {
     t.drop(1);
   }
   static void set_update(Tracer& t, SymFrame&, const Instr& in) {
-    Values more = t.drain(t.peek(1));
+    Value* more = t.force(t.peek(1));
     Value* s = t.force(t.peek(in.arg + 1));
     if (s->kind != Kind::kSet) t.stop("opcode", {{"opname", "SET_UPDATE"}});
-    for (Value* v : more) t.set_apply(s, SetOperation::kAdd, v);
+    t.set_update(s, "update", more);
     t.drop(1);
   }
   static void dict_update(Tracer& t, SymFrame&, const Instr& in) {

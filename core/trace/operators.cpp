@@ -152,10 +152,19 @@ bool Tracer::same(Value* a, Value* b) {
       stop("builtin", {{"function", "is"}, {"arg_types", Py_TYPE(a->object)->tp_name}});
     return false;
   }
-  if (a->kind == Kind::kMethod || b->kind == Kind::kMethod) return false;
+  if (a->kind == Kind::kConstant || b->kind == Kind::kConstant) {
+    Value *fixed = a->kind == Kind::kConstant ? a : b, *other = fixed == a ? b : a;
+    const bool exists = other->source >= 0 && other->object;
+    if (exists && other->object == fixed->object) {
+      guard(StepKind::kIdentity, other->source, fixed->object);
+      return true;
+    }
+    guard_type(other);
+    if (exists && Py_TYPE(other->object) == Py_TYPE(fixed->object)) guard(StepKind::kNotIdentity, other->source, fixed->object);
+    return false;
+  }
   if (a->source >= 0 && b->source >= 0) {
-    if (a->kind != Kind::kConstant && b->kind != Kind::kConstant) guard(StepKind::kNotSame, a->source, nullptr, b->source);
-    else guard_type(a->kind == Kind::kConstant ? b : a);
+    guard(StepKind::kNotSame, a->source, nullptr, b->source);
   } else {
     guard_type(a);
     guard_type(b);
@@ -178,9 +187,8 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kSet: {
       PyObject* o = constant_of(k);
       if (!o && hashes_by_identity(k)) {
-        if (c->source >= 0) return false;  // a live set is known only when it holds nothing but constants
         for (Value* x : c->items)
-          if (same(x, k)) return true;
+          if (!(x->kind == Kind::kConstant && guard::is_plain_constant(x->object)) && same(x, k)) return true;
         return false;
       }
       if (!o) stop("unhashable-key", {{"type", type_of(k)->tp_name}});
@@ -316,18 +324,13 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     for (DictEntry& e : add) dict_set(out, e.key, e.value);
     return out;
   }
-  if (a->kind == Kind::kSet && b->kind == Kind::kSet && ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty())))
-    stop("builtin", {{"function", "operator on a set of objects"}});
-  if (a->kind == Kind::kSet && b->kind == Kind::kSet && (base == 1 || base == 7 || base == 10 || base == 12) && !in_place) {
-    if (!a->history.empty() && a->source >= 0) stop("builtin", {{"function", "set operator"}});
-    PyObject* fn = operator_function(kBinary[base].function);
-    py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(fn, a->shadow, b->shadow, nullptr));
-    if (!r) quiet("set operator", true);
-    py::Ref items = py::check(PySequence_Tuple(r.get()));
-    Value* out = new_set(a->type == &PyFrozenSet_Type);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-      set_apply(out, SetOperation::kAdd, constant(PyTuple_GET_ITEM(items.get(), i)));
-    return out;
+  if (base == 1 || base == 7 || base == 10 || base == 12) {
+    auto is_set = [](Value* v, PyObject* o) { return v->kind == Kind::kSet || (o && PyAnySet_CheckExact(o)); };
+    if (is_set(a, x) && is_set(b, y)) {
+      if (!in_place || a->kind == Kind::kConstant || a->type == &PyFrozenSet_Type) return set_derive(a, kBinary[base].method, b);
+      set_update(a, base == 7 ? "update" : base == 1 ? "intersection_update" : base == 10 ? "difference_update" : "symmetric_difference_update", b);
+      return a;
+    }
   }
   if (in_place)
     if (Value* f = special_method(a, kInPlaceMethods[base])) {

@@ -38,53 +38,6 @@ Py_ssize_t Tracer::list_size(Value* l) {
   return static_cast<Py_ssize_t>(l->items.size());
 }
 
-// ---------------------------------------------------------------- sets
-
-Value* Tracer::new_set(bool frozen) {
-  Value* s = make(Kind::kSet);
-  s->type = frozen ? &PyFrozenSet_Type : &PySet_Type;
-  s->shadow = keep(py::check(PySet_New(nullptr)).release());
-  return s;
-}
-
-bool Tracer::hashes_by_identity(Value* v) {
-  force(v);
-  if (v->kind == Kind::kTensor || v->kind == Kind::kFunction) return true;
-  if (v->kind != Kind::kLive && v->kind != Kind::kInstance) return false;
-  PyTypeObject* t = type_of(v);
-  return t->tp_hash == PyBaseObject_Type.tp_hash;
-}
-
-void Tracer::set_apply(Value* s, SetOperation::Kind kind, Value* item) {
-  PyObject* o = item ? constant_of(item) : nullptr;
-  if (item && !o && s->source < 0 && s->type == &PySet_Type && kind != SetOperation::kClear && hashes_by_identity(item)) {
-    // Objects without an order of their own: kept aside; what depends on the set's order stops the trace.
-    if (s->items.size() > 48) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
-    mutated();
-    for (size_t i = 0; i < s->items.size(); ++i) {
-      if (!same(s->items[i], item)) continue;
-      if (kind == SetOperation::kDiscard) s->items.erase(s->items.begin() + static_cast<std::ptrdiff_t>(i));
-      return;
-    }
-    if (kind == SetOperation::kAdd) s->items.push_back(item);
-    return;
-  }
-  if (kind == SetOperation::kClear && s->source < 0) s->items.clear();
-  if (item && (!o || !(guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || torch::is_torch_constant(o))))
-    stop("unhashable-key", {{"type", type_of(item)->tp_name}});
-  int r = kind == SetOperation::kAdd ? PySet_Add(s->shadow, o)
-          : kind == SetOperation::kDiscard ? PySet_Discard(s->shadow, o)
-                                           : PySet_Clear(s->shadow);
-  if (r < 0) quiet("set operation", true);
-  mutated();
-  s->history.push_back({kind, o ? keep_borrowed(o) : nullptr});
-  if (s->source >= 0) release(nullptr);
-  if (s->source >= 0 && !s->dirty) {
-    s->dirty = true;
-    touched_.push_back(s);
-  }
-}
-
 // ---------------------------------------------------------------- iterators
 
 Value* Tracer::range_iterator(PyObject* range) {

@@ -157,8 +157,16 @@ class Tracer {
     d->dict = std::make_unique<DictData>();
     return d;
   }
-  Value* new_set(bool frozen);
+  Value* new_set();
+  /// An object whose use as an operand of a set operation has the effect of using `v`, the order of items included; null when
+  /// there is none (items that are no constants; a live set, whose table is not known).
+  PyObject* set_operand(Value* v);
+  /// set.<method>(other) in place, for update and its kin.
+  void set_update(Value* set, const char* method, Value* other);
+  /// A new set or frozenset: set.<method>(other), or set.<method>() for null.
+  Value* set_derive(Value* set, const char* method, Value* other);
   void set_apply(Value* set, SetOperation::Kind kind, Value* item);
+  void set_change(Value* set, SetOperation op);
   bool hashes_by_identity(Value* v);
   Py_ssize_t set_size(Value* set) { return PySet_GET_SIZE(set->shadow) + (set->source < 0 ? static_cast<Py_ssize_t>(set->items.size()) : 0); }
   Value* iterator_of(Value* v);

@@ -15,14 +15,14 @@ using guard::SourceId;
 
 /// What the tracer knows of a Python value.
 enum class Kind : uint8_t {
-  kConstant,   ///< `object` is the value, immutable or identity-guarded
-  kLive,       ///< an existing object that has not been looked at (or is opaque); `object`, `source`
-  kTensor,     ///< `id` in the graph
-  kTuple,      ///< items; `type` is a named tuple's class or null
+  kConstant,  ///< `object` is the value, immutable or identity-guarded
+  kLive,      ///< an existing object that has not been looked at (or is opaque); `object`, `source`
+  kTensor,    ///< `id` in the graph
+  kTuple,     ///< items; `type` is a named tuple's class or null
   kList,
-  kDict,       ///< `entries`; `type` for OrderedDict and defaultdict
-  kSet,        ///< `shadow` holds the content; `items` the order of a live, unchanged one
-  kSlice,      ///< three items
+  kDict,   ///< `entries`; `type` for OrderedDict and defaultdict
+  kSet,    ///< `shadow` holds the content; `items` the order of a live, unchanged one
+  kSlice,  ///< three items
   kIterator,
   kFunction,   ///< made in this trace: `object` = code; items: defaults, kwdefaults, closure, annotations
   kMethod,     ///< items: function, self
@@ -34,7 +34,17 @@ enum class Kind : uint8_t {
   kPartial,    ///< functools.partial made here: items: function, args tuple, keywords dict
 };
 
-enum class IteratorKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap, kFilter, kReversed, kDictView, kChain };
+enum class IteratorKind : uint8_t {
+  kSequence,
+  kRange,
+  kZip,
+  kEnumerate,
+  kMap,
+  kFilter,
+  kReversed,
+  kDictView,
+  kChain
+};
 
 struct Value;
 struct SymFrame;
@@ -50,22 +60,35 @@ struct DictData {
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
 };
 
+/// One step in a set's history. The order a set is iterated in depends on how it came about, so a set is
+/// rebuilt by doing the same to a new one.
 struct SetOperation {
-  enum Kind : uint8_t { kAdd, kDiscard, kClear } kind;
-  PyObject* item;
+  enum Kind : uint8_t {
+    kAdd,
+    kDiscard,
+    kClear,
+    kUpdate,  ///< set.<method>(item) in place
+    kDerive,  ///< the set becomes set.<method>(item); item null: set.<method>()
+  } kind;
+  PyObject* item = nullptr;
+  const char* method = nullptr;
 };
+/// Carries `op` out on `set`: true, or false with the error set. `set` may be replaced (kDerive); it owns its
+/// object. GIL.
+bool apply_set_operation(py::Ref& set, const SetOperation& op);
 
-/// One abstract value; owned by the tracer's arena, compared by address (identity of the object it stands for).
+/// One abstract value; owned by the tracer's arena, compared by address (identity of the object it stands
+/// for).
 struct Value {
   Kind kind = Kind::kConstant;
   IteratorKind iterator = IteratorKind::kSequence;
-  bool loaded = false;        ///< live list or dict: all items known
-  bool dirty = false;         ///< changed in this trace
+  bool loaded = false;  ///< live list or dict: all items known
+  bool dirty = false;   ///< changed in this trace
   bool type_guarded = false;
   bool exhausted = false;
-  bool strict = false;        ///< zip(strict=True)
-  bool function_live = false; ///< live function guarded by its code, not by identity
-  bool dynamic = false;       ///< a number that stays a number of its source
+  bool strict = false;         ///< zip(strict=True)
+  bool function_live = false;  ///< live function guarded by its code, not by identity
+  bool dynamic = false;        ///< a number that stays a number of its source
   SourceId source = kNoSource;
   graph::ValueId id = graph::kNoValue;
   PyObject* object = nullptr;
@@ -79,9 +102,9 @@ struct Value {
   std::unique_ptr<SymFrame> frame;    ///< kGenerator
   std::vector<SetOperation> history;  ///< kSet
   int64_t position = 0, stop = 0, step = 1;
-  int64_t created_at = 0;             ///< instruction count, for generators
+  int64_t created_at = 0;  ///< instruction count, for generators
   int number = 0;
-  PyObject* shadow = nullptr;         ///< kSet: a set with the present content
+  PyObject* shadow = nullptr;  ///< kSet: a set with the present content
 };
 
 enum class ReturnMode : uint8_t { kPush, kDiscard };
@@ -95,18 +118,18 @@ struct CompileRoot {
 /// One symbolic frame.
 struct SymFrame {
   const bytecode::Code* code = nullptr;
-  Value* function = nullptr;       ///< constant, live or kFunction value; null when unknown
+  Value* function = nullptr;  ///< constant, live or kFunction value; null when unknown
   PyObject *globals = nullptr, *builtins = nullptr, *locals = nullptr;
   int pc = 0;
-  int current = 0;                 ///< instruction under execution
+  int current = 0;                     ///< instruction under execution
   int lowest = 1 << 30, highest = -1;  ///< range of instructions run so far
   ReturnMode on_return = ReturnMode::kPush;
   bool generator = false;
-  Value* constructed = nullptr;    ///< kDiscard: what the caller gets instead of the return value
+  Value* constructed = nullptr;  ///< kDiscard: what the caller gets instead of the return value
   CompileRoot compile_root;
-  int resumed_line = 0;            ///< line of the break this frame was resumed after; 0 = entered here
-  int64_t entered_at = 0;          ///< outer instruction count of the call that made it
-  std::vector<Value*> locals_;     ///< slots
+  int resumed_line = 0;         ///< line of the break this frame was resumed after; 0 = entered here
+  int64_t entered_at = 0;       ///< outer instruction count of the call that made it
+  std::vector<Value*> locals_;  ///< slots
   std::vector<Value*> stack;
 };
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sets: a shadow with the present content, and the operations that led to it.
+#include "core/guard/equality.h"
+#include "core/torch/tensor.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+bool apply_set_operation(py::Ref& set, const SetOperation& op) {
+  switch (op.kind) {
+    case SetOperation::kAdd:
+      return PySet_Add(set.get(), op.item) == 0;
+    case SetOperation::kDiscard:
+      return PySet_Discard(set.get(), op.item) >= 0;
+    case SetOperation::kClear:
+      return PySet_Clear(set.get()) == 0;
+    case SetOperation::kUpdate:
+      return static_cast<bool>(py::Ref::steal(PyObject_CallMethod(set.get(), op.method, "O", op.item)));
+    case SetOperation::kDerive: {
+      py::Ref r = py::Ref::steal(op.item ? PyObject_CallMethod(set.get(), op.method, "O", op.item)
+                                         : PyObject_CallMethod(set.get(), op.method, nullptr));
+      if (r) set = r;
+      return static_cast<bool>(r);
+    }
+  }
+  return false;
+}
+
+Value* Tracer::new_set() {
+  Value* s = make(Kind::kSet);
+  s->type = &PySet_Type;
+  s->shadow = keep(py::check(PySet_New(nullptr)).release());
+  return s;
+}
+
+bool Tracer::hashes_by_identity(Value* v) {
+  force(v);
+  if (v->kind == Kind::kTensor || v->kind == Kind::kFunction) return true;
+  if (v->kind != Kind::kLive && v->kind != Kind::kInstance) return false;
+  PyTypeObject* t = type_of(v);
+  return t->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
+namespace {
+
+/// Objects whose hash and equality run no user code.
+bool hashes_plainly(PyObject* o) {
+  return guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || torch::is_torch_constant(o);
+}
+
+/// Whether the set's content is known only in part by its shadow (objects kept aside).
+bool holds_objects(Value* s) { return s->source < 0 && !s->items.empty(); }
+
+}  // namespace
+
+void Tracer::set_apply(Value* s, SetOperation::Kind kind, Value* item) {
+  PyObject* o = item ? constant_of(item) : nullptr;
+  if (item && !o && s->source < 0 && s->type == &PySet_Type && kind != SetOperation::kClear &&
+      hashes_by_identity(item)) {
+    // Objects without an order of their own: kept aside; what depends on the set's order stops the trace.
+    if (s->items.size() > 48) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
+    mutated();
+    for (size_t i = 0; i < s->items.size(); ++i) {
+      if (!same(s->items[i], item)) continue;
+      if (kind == SetOperation::kDiscard) s->items.erase(s->items.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+    if (kind == SetOperation::kAdd) s->items.push_back(item);
+    return;
+  }
+  if (kind == SetOperation::kClear && s->source < 0) s->items.clear();
+  if (item && (!o || !hashes_plainly(o))) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
+  set_change(s, {kind, o ? keep_borrowed(o) : nullptr});
+}
+
+void Tracer::set_change(Value* s, SetOperation op) {
+  py::Ref shadow = py::Ref::borrow(s->shadow);
+  if (!apply_set_operation(shadow, op)) quiet("set operation", true);
+  mutated();
+  s->history.push_back(op);
+  if (s->source < 0) return;
+  release(nullptr);
+  if (s->dirty) return;
+  s->dirty = true;
+  touched_.push_back(s);
+}
+
+PyObject* Tracer::set_operand(Value* v) {
+  force(v);
+  auto constants = [&](const Values& items) -> PyObject* {
+    py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i) {
+      PyObject* o = constant_of(items[i]);
+      if (!o || !hashes_plainly(o)) return nullptr;
+      PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(o));
+    }
+    return keep(t.release());
+  };
+  switch (v->kind) {
+    case Kind::kConstant:
+      return guard::is_plain_constant(v->object) && Py_TYPE(v->object)->tp_iter ? v->object : nullptr;
+    case Kind::kSet: {
+      if (v->source >= 0 || holds_objects(v)) return nullptr;
+      py::Ref again = py::check(PySet_New(nullptr));
+      for (const SetOperation& op : v->history)
+        if (!apply_set_operation(again, op)) throw py::PythonError{};
+      return keep(again.release());
+    }
+    case Kind::kDict: {
+      if (v->type) return nullptr;
+      dict_load(v);
+      py::Ref d = py::check(PyDict_New());
+      for (DictEntry& e : v->dict->entries) {
+        PyObject* k = constant_of(e.key);
+        if (!k || !hashes_plainly(k)) return nullptr;
+        py::check_status(PyDict_SetItem(d.get(), k, Py_None));
+      }
+      return keep(d.release());
+    }
+    case Kind::kTuple:
+    case Kind::kList:
+    case Kind::kDictView:
+      return constants(drain(v));
+    default:
+      return nullptr;
+  }
+}
+
+void Tracer::set_update(Value* s, const char* method, Value* other) {
+  const bool adds = std::string_view(method) == "update";
+  PyObject* o = holds_objects(s) ? nullptr : set_operand(other);
+  if (o) return set_change(s, {SetOperation::kUpdate, o, method});
+  if (other->kind == Kind::kSet && !holds_objects(other)) quiet("set operation with an existing set");
+  if (!adds) stop("builtin", {{"function", "operator on a set of objects"}});
+  for (Value* v : drain(other)) set_apply(s, SetOperation::kAdd, v);
+}
+
+Value* Tracer::set_derive(Value* s, const char* method, Value* other) {
+  if (holds_objects(s) || (other && other->kind == Kind::kSet && holds_objects(other)))
+    stop("builtin", {{"function", "operator on a set of objects"}});
+  PyObject* o = other ? set_operand(other) : nullptr;
+  if ((other && !o) || (s->kind == Kind::kSet && s->source >= 0)) quiet("set operation with an existing set");
+  py::Ref result = py::Ref::borrow(s->kind == Kind::kConstant ? s->object : s->shadow);
+  SetOperation op{SetOperation::kDerive, o, method};
+  if (!apply_set_operation(result, op)) quiet("set operation", true);
+  mutated();
+  if (!PySet_CheckExact(result.get())) return constant(result.get());
+  Value* made = make(Kind::kSet);
+  made->type = &PySet_Type;
+  made->history = s->history;
+  made->history.push_back(op);
+  made->shadow = keep_borrowed(result.get());
+  return made;
+}
+
+}  // namespace breakline::trace
