@@ -24,8 +24,8 @@ constexpr CommandRow kCommands[] = {
      "compile a target and report its graphs, breaks and policies"},
     {"time", Command::kTime, "breakline time TARGET [options] [-- ARGS...]",
      "time a target: eager and compiled, on the CPU and the Vulkan device"},
-    {"run", Command::kRun, "breakline run [--python PATH] SCRIPT [ARGS...]",
-     "run a script with torch.compile being Breakline's"},
+    {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
+     "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
      "run the chosen interpreter with the breakline package importable"},
     {"diagnose", Command::kDiagnose, "breakline diagnose FILE|- [--zh] [--json]",
@@ -233,7 +233,11 @@ Result<Arguments> parse_passing(const std::vector<std::string>& words, std::size
   out.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   if (out.command == Command::kRun && out.rest.empty())
     return Error{"Name the script to run, as in breakline run train.py --epochs 3."};
-  if (out.command == Command::kRun && out.rest[0][0] == '-' && out.rest[0] != "-")
+  if (out.command == Command::kRun && out.rest[0] == "-m") {
+    if (out.rest.size() < 2) return Error{"-m needs the name of a module: breakline run -m package.train."};
+    return out;
+  }
+  if (out.command == Command::kRun && out.rest[0][0] == '-')
     return Error{"breakline run has no option " + out.rest[0] +
                  "; the script's own options stand after its name."};
   return out;

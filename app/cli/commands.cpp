@@ -85,14 +85,14 @@ Opened open_target(const Arguments& arguments) {
   const std::string greeting =
       "{\"protocol\":" + std::to_string(protocol::kProtocolVersion) + ",\"client\":\"breakline\"}";
   Answer answer = (*engine)->call("hello", greeting, timeout);
-  const std::string& words = answer.failure.traceback;
-  if (answer.outcome == client::Outcome::kDied && (words.find("No module named") != std::string::npos ||
-                                                   words.find("SyntaxError") != std::string::npos)) {
-    // the interpreter started but can't load the package: too old, or not Python 3.11+
+  if (answer.outcome == client::Outcome::kDied &&
+      answer.failure.message.find("ended with exit status") != std::string::npos) {
+    // it started but can't load the package: too old, or no Python
     print(stderr, answer.failure.traceback);
-    out.code =
-        complain(interpreter->python + " can't start Breakline's engine: it must be CPython 3.11 or newer.",
-                 kBadInput);
+    out.code = complain(
+        interpreter->python +
+            " can't start Breakline's engine: name a CPython 3.11 or newer that has PyTorch with --python.",
+        kBadInput);
     return out;
   }
   if (answer.outcome != client::Outcome::kAnswered) {

@@ -22,6 +22,23 @@ Result<std::unique_ptr<Client>> Client::start(const Command& command) {
   return std::unique_ptr<Client>(new Client(std::move(*process)));
 }
 
+namespace {
+/// What the engine was at, for a sentence.
+const char* doing(std::string_view method) {
+  struct Row {
+    std::string_view method;
+    const char* words;
+  };
+  constexpr Row kRows[] = {{"hello", "while it started"},         {"open", "while it ran your code"},
+                           {"reload", "while it ran your code"},  {"policy.set", "while it recompiled"},
+                           {"option.set", "while it recompiled"}, {"time", "while it measured"},
+                           {"shutdown", "while it shut down"}};
+  for (const Row& row : kRows)
+    if (row.method == method) return row.words;
+  return "while it worked";
+}
+}  // namespace
+
 Answer Client::call(std::string_view method, std::string_view params, std::optional<Seconds> timeout) {
   const long long id = next_id_++;
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -48,9 +65,9 @@ Answer Client::call(std::string_view method, std::string_view params, std::optio
       if (errors_.size() > kTail) errors_.erase(0, errors_.size() - kTail);
     } else if (deadline && std::chrono::steady_clock::now() >= *deadline) {
       process_->kill();
-      const std::string sentence = "The engine gave no answer to " + std::string(method) + " within " +
-                                   seconds_text(timeout->count()) +
-                                   " s and was stopped: the code may hang, or needs more with --timeout.";
+      const std::string sentence = "The engine gave no answer within " + seconds_text(timeout->count()) +
+                                   " s " + doing(method) +
+                                   " and was stopped: the code may hang, or needs more with --timeout.";
       return {Outcome::kTimedOut, "", {0, sentence, "", ""}};
     }
   }
@@ -71,7 +88,9 @@ std::optional<Answer> Client::take(std::string_view body, long long id) {
 Answer Client::died(std::string_view method) {
   const std::string how = process_->wait();
   Answer answer{Outcome::kDied, "", {}};
-  answer.failure.message = "The engine " + how + " during " + std::string(method) + ".";
+  answer.failure.message =
+      "The engine " + how + " " + doing(method) +
+      ": the code crashed or ended the process; what it was at stands above, if anything.";
   answer.failure.traceback = errors_;
   return answer;
 }

@@ -200,7 +200,34 @@ class RunAndPython(Case):
             f'  File "{script}", line 3, in <module>\n    f()\n  File "{script}", line 2, in f\n    raise KeyError(\'k\')\nKeyError: \'k\'\n',
         )
 
+    def test_run_of_a_module(self):
+        (self.folder / "pkg").mkdir()
+        self.write("pkg/__init__.py", "")
+        self.write("pkg/part.py", "K = 3\n")
+        self.write(
+            "pkg/__main__.py",
+            "import os, sys, torch\nfrom .part import K\nf = torch.compile(lambda x: x * K)\n"
+            "print(f(torch.ones(1)).item(), f.stats['graphs'], __name__, __package__, __spec__.name, os.path.basename(sys.argv[0]), sys.argv[1:])\n",
+        )
+        result = self.call("run", "-m", "pkg", "--x")
+        self.assertEqual((result.code, result.out), (0, "3.0 1 __main__ pkg pkg.__main__ __main__.py ['--x']\n"), result.err)
+        for words, part in ((["-m", "pkgg"], "no module named pkgg"), (["-m", "pkg.part.x"], "pkg.part"), (["-m"], "name of a module")):
+            result = self.call("run", *words)
+            self.assertEqual(result.code, 2)
+            self.assertIn(part, result.err)
+
+    def test_a_file_in_a_package(self):
+        (self.folder / "pkg").mkdir()
+        self.write("pkg/__init__.py", "")
+        self.write("pkg/part.py", "K = 3\n")
+        path = self.write("pkg/net.py", "from .part import K\ndef f(x):\n    return x * K\n")
+        for target in (f"{path}:f", "pkg.net:f"):
+            result = self.call("explain", "--json", target, "--input", "f32[3]")
+            self.assertEqual((result.code, result.json["targets"][0]["ops"]), (0, 1), result.err)
+        self.refused(self.call("explain", path), 2, "imports relative to a package", "PACKAGE.net:NAME")
+
     def test_run_of_nothing(self):
+        self.assertIn("is a folder", self.call("run", self.folder).err)
         result = self.call("run", self.folder / "none.py")
         self.assertEqual(result.code, 2)
         self.assertIn("There is no file", result.err)
@@ -213,7 +240,7 @@ class RunAndPython(Case):
 class BadInput(Case):
     def test_syntax_error(self):
         path = self.write("m.py", "import torch\n\ndef f(x:\n    return x\n")
-        self.refused(self.call("explain", path), 2, "m.py, line 3")
+        self.refused(self.call("explain", path), 2, "m.py, line 3 is no Python", "was never closed", "mend it")
 
     def test_missing_import(self):
         path = self.write("m.py", "import torch\nimport no_such_module_here\n")
@@ -225,6 +252,9 @@ class BadInput(Case):
         self.refused(self.call("explain", f"{MODELS / 'branch.py'}:Net(open('x'))"), 2, "must be literals")
         self.refused(self.call("explain", "no_such_module:f"), 2, "no module named no_such_module")
         self.refused(self.call("explain", "torch.nn:functional"), 2, "can't be called")
+        path = self.write("k.py", "class Needs:\n    def __init__(self, width): pass\nclass Fails:\n    def __init__(self): raise KeyError('k')\n")
+        self.refused(self.call("explain", f"{path}:Needs"), 2, "takes arguments (missing a required argument: 'width')", ":Needs(128")
+        self.refused(self.call("explain", f"{path}:Fails"), 3, "Fails raised KeyError: 'k'")
 
     def test_wrong_inputs(self):
         model = f"{MODELS / 'branch.py'}:scale"
@@ -242,7 +272,7 @@ class BadInput(Case):
         result = self.call("explain", "--json", path)
         self.refused(result, 2, "never called a compiled function", "@torch.compile")
         path = self.write("m.py", "import torch\n@torch.compile\ndef g(x):\n    return x\n")
-        self.refused(self.call("explain", path), 2, "compiles g but never calls it")
+        self.refused(self.call("explain", path), 2, "compiles g but never calls it: call it, or name one with inputs, as in m.py:g ")
 
     def test_interpreters(self):
         self.refused(self.call("explain", MODELS / "clean.py", "--python", "/nonexistent/python"), 2, "no interpreter '/nonexistent/python'")
@@ -251,6 +281,8 @@ class BadInput(Case):
         result = self.call("explain", MODELS / "clean.py", "--python", fake)
         self.assertEqual(result.code, 4)
         self.assertIn("not a Breakline engine", result.sentence)
+
+        self.refused(self.call("explain", MODELS / "clean.py", "--python", "/bin/sh"), 2, "can't start Breakline's engine", "--python")
 
     def test_interpreter_without_torch(self):
         sitecustomize = self.write("sitecustomize.py", "import sys\nsys.modules['torch'] = None\n")

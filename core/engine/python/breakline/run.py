@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`breakline run script.py ARGS`: runs a script as plain Python would, with torch.compile ours."""
+"""`breakline run script.py ARGS` or `-m module`: runs a script as plain Python would, with torch.compile ours."""
 
+import importlib.util
 import os
 import sys
 import types
@@ -8,20 +9,42 @@ import types
 from . import _native, standin
 
 
+def _find_module(name):
+    """(file, spec) of the module that `-m name` runs: a package's `__main__`. Raises a Fault."""
+    from .engine.faults import bad_input
+
+    sys.path[0:1] = [os.getcwd()]  # as `python -m` has it
+    for candidate in (name, name + ".__main__"):
+        try:
+            spec = importlib.util.find_spec(candidate)
+        except ModuleNotFoundError as error:
+            raise bad_input("missing_target", f"There is no module named {error.name}: run it from the folder that holds it.") from None
+        except (ImportError, ValueError, TypeError) as error:
+            raise bad_input("missing_target", f"'{name}' can't be run as a module: {error}.") from None
+        if spec is not None and spec.submodule_search_locations is None:
+            break
+    if spec is None or not (spec.origin or "").endswith(".py"):
+        raise bad_input("missing_target", f"There is no module named {candidate} with Python source: run it from the folder that holds it.")
+    return spec.origin, spec
+
+
 def main(arguments):
-    """Runs the script; what it raises or exits with is the process's own outcome."""
-    if not arguments:
+    """Runs `SCRIPT ARGS...` or `-m MODULE ARGS...`; what it raises or exits with is the process's own outcome."""
+    if not arguments or arguments == ["-m"]:
         sys.stderr.write("breakline run: name the script to run, as in breakline run train.py --epochs 3\n")
         return 2
     from .engine import faults, targets
 
-    script = arguments[0]
+    spec, given = None, arguments[0]
     try:
-        if not os.path.exists(script):
-            targets.parse(script)
-            raise faults.bad_input("missing_target", f"{script} is no file: breakline run takes a script.")
+        if given == "-m":
+            given, spec = _find_module(arguments[1])
+            arguments = arguments[1:]
+        elif not os.path.exists(given):
+            targets.parse(given)
+            raise faults.bad_input("missing_target", f"{given} is no file: breakline run takes a script.")
         _native.ready()
-        path = os.path.abspath(script)
+        path = os.path.abspath(given)
         code = targets.compile_source(targets.read_source(path), path)
     except faults.Fault as fault:
         sys.stderr.write(f"breakline run: {fault.sentence}\n")
@@ -30,13 +53,15 @@ def main(arguments):
         sys.stderr.write(f"breakline run: {error}\n")
         return 2
     standin.install()
-    sys.argv = list(arguments)
-    if not sys.flags.safe_path:
+    sys.argv = [given, *arguments[1:]]
+    if spec is None and not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     name = types.ModuleType("__main__")
     name.__file__ = path
     name.__builtins__ = sys.modules["builtins"]
     name.__dict__["__cached__"] = None
+    if spec is not None:
+        name.__spec__, name.__loader__, name.__package__ = spec, spec.loader, spec.parent
     sys.modules["__main__"] = name
     sys.excepthook = _print_from_the_script_on
     exec(code, name.__dict__)

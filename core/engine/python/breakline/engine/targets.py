@@ -86,6 +86,8 @@ def read_source(path):
             data = file.read()
     except FileNotFoundError:
         raise bad_input("unreadable", f"{path} is gone: it was moved or deleted. Save it again or open another file.") from None
+    except IsADirectoryError:
+        raise bad_input("unreadable", f"{path} is a folder: name a Python file in it.") from None
     except OSError as error:
         raise bad_input("unreadable", f"{path} can't be read ({error.strerror}): check its permissions.") from None
     try:
@@ -112,13 +114,13 @@ def compile_source(text, path):
         place = f", line {error.lineno}" if error.lineno else ""
         raise bad_input(
             "syntax",
-            f"{os.path.basename(path)}{place}: {error.msg}.",
+            f"{os.path.basename(path)}{place} is no Python that {sys.executable} understands: {error.msg}; mend it and save the file.",
             file=path,
             line=error.lineno or 0,
             column=(error.offset or 1) - 1,
         ) from None
     except ValueError as error:
-        raise bad_input("syntax", f"{os.path.basename(path)}: {error}.", file=path, line=0, column=0) from None
+        raise bad_input("syntax", f"{os.path.basename(path)} is no Python file: {error}.", file=path, line=0, column=0) from None
 
 
 class Ended(Exception):
@@ -137,7 +139,14 @@ def _missing_import(error, what):
             "or choose another interpreter with --python.",
             traceback=user_traceback(error),
         )
-    return bad_input("missing_import", f"{what} has an import that fails: {error}.", traceback=user_traceback(error))
+    if "no known parent package" in str(error):
+        return bad_input(
+            "missing_import",
+            f"{what} imports relative to a package, which works for a module of one only: "
+            f"name its module, as in breakline explain PACKAGE.{os.path.splitext(what)[0]}:NAME, from the folder that holds the package.",
+            traceback=user_traceback(error),
+        )
+    return bad_input("missing_import", f"{what} has an import that fails: {error}; mend that import or what it needs.", traceback=user_traceback(error))
 
 
 @contextlib.contextmanager
@@ -145,7 +154,7 @@ def running_user_code():
     """Turns what user code raises into Ended; a clean sys.exit() is no error."""
     try:
         yield
-    except (Cancelled, Fault):
+    except (Cancelled, Fault, Ended):
         raise
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -162,7 +171,7 @@ def fault_of(error, what):
         place = f"{error.filename}, line {error.lineno}" if error.lineno else error.filename
         return bad_input("syntax", f"{place}: {error.msg}.", file=error.filename, line=error.lineno or 0)
     if isinstance(error, SystemExit):
-        return Fault(USER_CODE, f"{what} ended with sys.exit({error.code!r}) before a compiled function was called.")
+        return Fault(USER_CODE, f"{what} ended with sys.exit({error.code!r}) before a compiled function was called: give what it asks for, its arguments behind --.")
     if isinstance(error, EOFError):
         return Fault(
             USER_CODE,
@@ -174,6 +183,16 @@ def fault_of(error, what):
         f"{what} raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": ") + ".",
         traceback=user_traceback(error),
     )
+
+
+def package_name(path):
+    """(dotted name, folder to import from) of a file to be taken as a module: with its packages where it lies in one."""
+    folder, name = os.path.split(os.path.realpath(path))
+    name = os.path.splitext(name)[0]
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
+        folder, package = os.path.split(folder)
+        name = f"{package}.{name}"
+    return name, folder
 
 
 class Session:
@@ -222,10 +241,14 @@ class Session:
         if expression.file:
             source = read_source(expression.file) if text is None else text
             code = compile_source(source, expression.file)
-            self.enter(os.path.dirname(os.path.realpath(expression.file)), [expression.place, *argv])
-            name = os.path.splitext(os.path.basename(expression.file))[0]
+            name, folder = package_name(expression.file)
+            self.enter(folder, [expression.place, *argv])
             module = types.ModuleType(name)
             module.__file__ = expression.file
+            module.__package__, _, _ = name.rpartition(".")
+            if module.__package__:
+                with running_user_code():
+                    importlib.import_module(module.__package__)
             sys.modules[name] = module
             with running_user_code():
                 exec(code, module.__dict__)
@@ -281,6 +304,14 @@ def resolve(expression, module):
             return factory(*args, **kwargs)
     value = _look_up(module, node, where)
     if isinstance(value, type):
+        signature = api.signature_of(value)
+        if signature is not None:
+            try:
+                signature.bind()
+            except TypeError as error:
+                raise bad_input(
+                    "missing_target", f"{where}:{expression.text} is a class that takes arguments ({error}): give them, as in {where}:{expression.text}(128, heads=4)."
+                ) from None
         with running_user_code():
             return value()
     return value

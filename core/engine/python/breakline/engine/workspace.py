@@ -199,9 +199,12 @@ class Workspace:
         return self._report(started, run_ms)
 
     def _nothing_compiled(self):
-        names = [target.name for target in api.targets() if target.file == self.opened.file]
+        names = list(dict.fromkeys(target.name for target in api.targets() if target.file == self.opened.file))
         if names:
-            return f"{self.opened.name} compiles {', '.join(names)} but never calls it: call it, or name it with inputs, as in {self.opened.name}:{names[0]} --input f32[8,16]."
+            them = "it" if len(names) == 1 else "them"
+            named = [name for name in names if name.replace(".", "a").isidentifier()]
+            way = f", or name one with inputs, as in {self.opened.name}:{named[0]} --input f32[8,16]" if named else ""
+            return f"{self.opened.name} compiles {', '.join(names)} but never calls {them}: call {them}{way}."
         return (
             f"{self.opened.name} ran but never called a compiled function: decorate one with @torch.compile, "
             f"or name a target, as in {self.opened.name}:Net --input f32[8,16]."
