@@ -164,7 +164,9 @@ bool Tracer::same(Value* a, Value* b) {
     return false;
   }
   if (a->source >= 0 && b->source >= 0) {
-    guard(StepKind::kNotSame, a->source, nullptr, b->source);
+    const bool one = a->object && a->object == b->object;  // functions have a value for each source
+    guard(one ? StepKind::kSame : StepKind::kNotSame, a->source, nullptr, b->source);
+    return one;
   } else {
     guard_type(a);
     guard_type(b);
