@@ -81,7 +81,11 @@ int32_t RecipeBuilder::emit_new(Value* v) {
     case Kind::kDict:
       s.kind = RecipeKind::kDict;
       s.object = reinterpret_cast<PyObject*>(v->type);
-      return with_fill(std::move(s), [&] { return entries(v->dict.get()); });
+      return with_fill(std::move(s), [&] {
+        std::vector<int32_t> kids = entries(v->dict.get());
+        if (!v->items.empty()) kids.push_back(emit(v->items[0]));  // of a defaultdict: its factory
+        return kids;
+      });
     case Kind::kSet:
       s.kind = RecipeKind::kSet;
       s.object = reinterpret_cast<PyObject*>(v->type);

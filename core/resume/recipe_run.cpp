@@ -215,7 +215,7 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
     case RecipeKind::kDict:
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
         if (PyObject_SetItem(o, kid(i), kid(i + 1)) < 0) return false;
-      return true;
+      return f.kids.size() % 2 == 0 || PyObject_SetAttrString(o, "default_factory", kid(f.kids.size() - 1)) == 0;
     case RecipeKind::kSet:
       for (size_t i = 0; i < f.kids.size(); ++i)
         if (PySet_Add(o, kid(i)) < 0) return false;

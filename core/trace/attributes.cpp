@@ -180,7 +180,8 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
         }
         quiet("AttributeError", true);
       }
-      if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory") && o->source >= 0) {
+      if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory")) {
+        if (o->source < 0) return o->items[0];
         py::Ref r = py::check(PyObject_GetAttr(o->object, name));
         return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
       }

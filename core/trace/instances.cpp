@@ -41,7 +41,15 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords)
     d->type = type;
     return d;
   }
-  if (type == default_dict_type()) stop("constructor", {{"class", name}});
+  if (type == default_dict_type()) {
+    if (args.size() > 1 || !keywords.empty()) stop("constructor", {{"class", name}});
+    Value* d = new_dict();
+    d->type = type;
+    d->items = {args.empty() ? none() : force(args[0])};
+    PyObject* c = constant_of(d->items[0]);
+    if (c && c != Py_None && !PyCallable_Check(c)) quiet("defaultdict", true);
+    return d;
+  }
   if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {
     PyObject* fields = py::type_lookup(type, py::intern("_fields"));
     PyObject* make_new = py::type_lookup(type, py::intern("__new__"));

@@ -184,10 +184,10 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "__len__") return integer(dict_size(s));
   if (n == "__iter__") return iterator_of(s);
   if (n == "copy" && a.size() == 1) {
-    if (s->type == default_dict_type()) return nullptr;
     dict_load(s);
     Value* d = new_dict();
     d->type = s->type;
+    if (s->type == default_dict_type()) d->items = {attribute(s, py::intern("default_factory"))};
     d->dict->entries = s->dict->entries;
     return d;
   }

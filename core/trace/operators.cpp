@@ -499,7 +499,13 @@ Value* Tracer::subscript(Value* c, Value* k) {
     case Kind::kDict: {
       Value* v = dict_get(c, k);
       if (v) return v;
-      if (c->type == default_dict_type()) stop("method-call", {{"class", "defaultdict"}, {"name", "__missing__"}});
+      if (c->type == default_dict_type()) {
+        Value* factory = force(attribute(c, py::intern("default_factory")));
+        if (factory->kind == Kind::kConstant && factory->object == Py_None) quiet("KeyError", true);
+        v = call_nested(factory, {});
+        dict_set(c, k, v);
+        return v;
+      }
       quiet("KeyError", true);
     }
     case Kind::kConstant: {
