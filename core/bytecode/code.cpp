@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/bytecode/code.h"
 
+#include <unordered_map>
+
 #include "core/bytecode/rules.h"
 
 namespace breakline::bytecode {
@@ -25,9 +27,45 @@ const char* op_name(Op op) {
   return op < Op::kCount ? names[static_cast<size_t>(op)] : "?";
 }
 
+namespace {
+
+int number_at(PyObject* tuple, Py_ssize_t i) {
+  PyObject* o = PyTuple_GET_ITEM(tuple, i);
+  return o == Py_None ? -1 : static_cast<int>(PyLong_AsLong(o));
+}
+
+/// The positions of all instructions: finding one alone means reading the table up to it. Empty when that failed.
+std::vector<Position> all_positions(const Code& code) {
+  std::vector<Position> found;
+  const py::Ref iterator = py::Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(code.code), "co_positions", nullptr));
+  const py::Ref list = py::Ref::steal(iterator ? PySequence_List(iterator.get()) : nullptr);
+  if (!list) {
+    PyErr_Clear();
+    return found;
+  }
+  found.reserve(code.instrs.size());
+  for (const Instr& instr : code.instrs) {
+    const Py_ssize_t unit = instr.offset / 2;
+    if (unit >= PyList_GET_SIZE(list.get())) return {};
+    PyObject* p = PyList_GET_ITEM(list.get(), unit);  // line, end line, column, end column
+    found.push_back({number_at(p, 0), number_at(p, 2), number_at(p, 1), number_at(p, 3)});
+  }
+  return found;
+}
+
+}  // namespace
+
 Position Code::position(int index) const {
+  static auto* known = new std::unordered_map<const Code*, std::vector<Position>>;  // code in normal form is never freed
+  const auto [it, fresh] = known->try_emplace(this);
+  if (fresh) {
+    py::SavedError error;
+    it->second = all_positions(*this);
+    error.restore();
+  }
+  if (static_cast<size_t>(index) < it->second.size()) return it->second[static_cast<size_t>(index)];
   Position p;
-  PyCode_Addr2Location(code, instrs[index].offset, &p.line, &p.column, &p.end_line, &p.end_column);
+  PyCode_Addr2Location(code, instrs[static_cast<size_t>(index)].offset, &p.line, &p.column, &p.end_line, &p.end_column);
   return p;
 }
 

@@ -120,8 +120,9 @@ bool same_storage(PyObject* a, PyObject* b) {
   return x.bytes && y.bytes && x.begin == y.begin;
 }
 
-bool tensor_is(PyObject* o, const TensorRecord& r) {
+bool tensor_is(PyObject* o, TensorRecord& r) {
   if (Py_TYPE(o) != r.type) return false;
+  if (r.image.count && torch::image_holds(o, r.image)) return true;
   torch::RawMeta m = torch::raw_meta(o);
   if (m.rank != r.meta.rank() || m.dtype != r.meta.dtype || m.device != r.meta.device || m.key_set != r.key_set ||
       m.requires_grad != r.meta.requires_grad)
@@ -215,13 +216,19 @@ bool GuardProgram::run_step(GuardStep& x, GuardContext& c) {
     }
     case StepKind::kIsException:
       return PyErr_GivenExceptionMatches(o, x.object.get()) == static_cast<int>(x.number);
+    case StepKind::kNotAmong: {
+      const std::vector<SourceId>& group = groups[static_cast<size_t>(x.number >> 32) - 1];
+      const auto end = group.begin() + (x.number & 0xffffffff);
+      return std::none_of(group.begin(), end, [&](SourceId id) { return c.values[static_cast<size_t>(id)] == o; });
+    }
     case StepKind::kStorageOffset: return torch::raw_meta(o).storage_offset == x.number;
     default: return false;
   }
 }
 
 bool GuardProgram::run_all(GuardContext& c) {
-  c.values.assign(sources.size(), nullptr);
+  c.room.assign(sources.size(), nullptr);
+  c.values = c.room.data();
   for (size_t i = 0; i < steps.size(); ++i)
     if (!run_step(steps[i], c)) {
       c.failed_step = static_cast<int>(i);
@@ -232,14 +239,15 @@ bool GuardProgram::run_all(GuardContext& c) {
 }
 
 bool GuardProgram::check(GuardContext& c) {
-  c.owned.clear();
+  c.release();
   if (snapshot_ && snapshot_misses_ < 4) {
     if (snapshot_->check(*this, c)) return true;
-    c.owned.clear();
+    c.release();
   }
   if (!run_all(c)) return false;
+  if (snapshot_ && snapshot_->in_use()) return true;
   // A snapshot is worth its making only for a program that is used again and has something to skip.
-  if (++successes_ >= 2 && Snapshot::supported() && steps.size() > 12 && snapshot_misses_ < 4) {
+  if (++successes_ >= 2 && Snapshot::supported() && steps.size() > 4 && snapshot_misses_ < 4) {
     if (snapshot_ && successes_ > 3) ++snapshot_misses_;  // something it watches changes on every call
     if (!snapshot_) snapshot_ = std::make_unique<Snapshot>();
     snapshot_->record(*this, c);
@@ -252,7 +260,7 @@ std::string GuardProgram::describe(int index) const {
   static constexpr const char* kNames[] = {
       "fetch", "type", "identity", "value", "length", "dict length", "dict keys", "key absent", "set items", "tensor",
       "same object", "different objects", "no overlap", "overlap", "bound", "empty cell", "function code",
-      "type version", "no instance dict", "exception class", "storage offset", "another object"};
+      "type version", "no instance dict", "exception class", "storage offset", "another object", "not among"};
   const GuardStep& s = steps[static_cast<size_t>(index)];
   std::string text = kNames[static_cast<int>(s.kind)];
   if (s.source >= 0) {

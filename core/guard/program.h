@@ -6,6 +6,7 @@
 
 #include "core/graph/graph.h"
 #include "core/guard/source.h"
+#include "core/torch/tensor.h"
 
 namespace breakline::guard {
 
@@ -32,6 +33,7 @@ enum class StepKind : uint8_t {
   kIsException,  ///< PyErr_GivenExceptionMatches(source, object) == number
   kStorageOffset,///< tensor.storage_offset() == number
   kNotIdentity,  ///< any object but `object`
+  kNotAmong,     ///< none of the first (number & 0xffffffff) objects of group (number >> 32) - 1
 };
 
 struct GuardStep {
@@ -54,6 +56,7 @@ struct TensorRecord {
   PyTypeObject* type = nullptr;  ///< torch.Tensor or Parameter, immortal
   graph::TensorMeta meta;
   uint64_t key_set = 0;
+  torch::MetaImage image;  ///< of the tensor that passed last
 };
 
 /// Scratch of one check; valid until the state changes. Objects are borrowed from the state, or held in `owned`.
@@ -61,9 +64,21 @@ struct GuardContext {
   PyObject* const* slots = nullptr;
   size_t slot_count = 0;
   PyObject* handled = nullptr;
-  std::vector<PyObject*> values;   ///< one per source
+  PyObject** values = nullptr;     ///< one per source
   std::vector<py::Ref> owned;
   int failed_step = -1;
+
+  std::vector<PyObject*> room;     ///< where `values` lie unless a snapshot lends its own
+  bool* lent = nullptr;            ///< of that snapshot: one context at a time
+  void release() {
+    owned.clear();
+    values = nullptr;
+    if (lent) *lent = false;
+    lent = nullptr;
+  }
+  GuardContext() = default;
+  GuardContext(const GuardContext&) = delete;
+  ~GuardContext() { release(); }
 };
 
 struct Snapshot;
@@ -80,6 +95,7 @@ class GuardProgram {
   std::vector<GuardStep> steps;
   std::vector<TypeRecord> types;
   std::vector<TensorRecord> tensors;
+  std::vector<std::vector<SourceId>> groups;
 
   /// True when every step holds; then context.values has every fetched source. Never leaves an error set.
   bool check(GuardContext& context);

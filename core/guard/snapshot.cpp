@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/guard/snapshot.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace breakline::guard {
@@ -61,6 +62,17 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
           else covered = false;
           break;
         case StepKind::kNotIdentity: break;  // the step holds its object: no other gets the address
+        case StepKind::kTensor:
+          // The tensor of last time, most likely: its words are compared as a whole first.
+          if (covered) p.tensors[static_cast<size_t>(x.extra)].image = torch::image_of(value);
+          covered = false;
+          break;
+        case StepKind::kNotAmong: {
+          const std::vector<SourceId>& group = p.groups[static_cast<size_t>(x.number >> 32) - 1];
+          const auto end = group.begin() + (x.number & 0xffffffff);
+          covered = covered && std::all_of(group.begin(), end, [&](SourceId g) { return stable[static_cast<size_t>(g)]; });
+          break;
+        }
         case StepKind::kSame:
         case StepKind::kNotSame: covered = covered && stable[static_cast<size_t>(x.number)]; break;
         default: covered = false;
@@ -110,7 +122,14 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
 
 bool Snapshot::check(GuardProgram& p, GuardContext& c) {
   if (slots_.size() != c.slot_count + 1) return false;
-  c.values = values_;
+  if (lent_) {
+    c.room = values_;
+    c.values = c.room.data();
+  } else {
+    lent_ = true;
+    c.lent = &lent_;
+    c.values = values_.data();
+  }
   for (Item& x : items_) {
     switch (x.kind) {
       case kPinnedSlot:

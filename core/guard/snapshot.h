@@ -14,6 +14,8 @@ struct Snapshot {
   static bool supported();
   /// Remembers the context of a successful full check.
   void record(GuardProgram& program, GuardContext& context);
+  /// True while a context reads the values; it must not be recorded anew then.
+  bool in_use() const { return lent_; }
   /// Fast check; fills context.values like a full one. False: unknown, run the full program.
   bool check(GuardProgram& program, GuardContext& context);
 
@@ -25,6 +27,7 @@ struct Snapshot {
     PyObject* object;   ///< borrowed; proved alive by the items before it
     uint64_t version;
   };
+  bool lent_ = false;
   std::vector<Item> items_;
   std::vector<PyObject*> values_;   ///< of sources that the versions cover; others null
   std::vector<PyObject*> slots_;    ///< pointers of the last success, to see which slots vary

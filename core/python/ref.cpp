@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/python/ref.h"
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 
 namespace breakline::py {
 
-PyObject* intern(const char* text) {
+static PyObject* intern_by_text(const char* text) {
   static std::unordered_map<std::string, PyObject*> table;
   PyObject*& slot = table[text];
   if (!slot) slot = PyUnicode_InternFromString(text);
   return slot;
+}
+
+PyObject* intern(const char* text) {
+  // Most texts are literals: found by their address, then compared, since other buffers come and go.
+  struct Recent {
+    const char* text = nullptr;
+    const char* content = nullptr;
+    PyObject* object = nullptr;
+  };
+  static Recent recent[1024];
+  Recent& r = recent[(reinterpret_cast<uintptr_t>(text) ^ reinterpret_cast<uintptr_t>(text) >> 10) & 1023];
+  if (r.text == text && std::strcmp(r.content, text) == 0) return r.object;
+  PyObject* object = intern_by_text(text);
+  r = {text, PyUnicode_AsUTF8(object), object};
+  return object;
 }
 
 std::string_view utf8(PyObject* text) {

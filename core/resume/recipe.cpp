@@ -10,6 +10,8 @@ using trace::Kind;
 using trace::Value;
 
 int32_t RecipeBuilder::add(RecipeStep step) {
+  recipe_.iterators = recipe_.iterators || step.kind == RecipeKind::kListIterator ||
+                      step.kind == RecipeKind::kReversedIterator || step.kind == RecipeKind::kContainerIterator;
   recipe_.steps.push_back(std::move(step));
   return static_cast<int32_t>(recipe_.steps.size()) - 1;
 }

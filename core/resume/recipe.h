@@ -74,6 +74,7 @@ class Recipe {
   bool place_iterators(const std::vector<PyObject*>& made) const;
   std::vector<RecipeStep> steps;
   std::vector<RecipeFill> fills;
+  bool iterators = false;  ///< some step is an iterator that must be moved to its position
 
  private:
   struct Action {

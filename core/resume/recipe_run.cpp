@@ -300,7 +300,11 @@ bool Recipe::carry_out(const std::vector<Action>& actions, PyObject* const* valu
                        std::vector<PyObject*>& made) const {
   for (const Action& a : actions) {
     const size_t i = static_cast<size_t>(a.index);
-    bool ok = a.fill ? fill(fills[i], made) : (made[i] = make(steps[i], values, outputs, made)) != nullptr;
+    const RecipeStep& s = steps[i];
+    bool ok = a.fill                              ? fill(fills[i], made)
+              : s.kind == RecipeKind::kFetch      ? (made[i] = share(values[s.index])) != nullptr
+              : s.kind == RecipeKind::kConstant   ? (made[i] = share(s.object)) != nullptr
+                                                  : (made[i] = make(s, values, outputs, made)) != nullptr;
     if (ok) continue;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the state of a segment could not be rebuilt");
     return false;

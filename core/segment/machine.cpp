@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/resume/bind.h"
 #include "core/resume/unwind.h"
 #include "core/segment/options.h"
 #include "core/segment/profile.h"
@@ -24,13 +25,54 @@ struct RunningScope {
   ~RunningScope() { --root.running; }
 };
 
+/// Owned references in a borrowed vector.
 struct OwnedList {
-  std::vector<PyObject*> items;
+  explicit OwnedList(std::vector<PyObject*>& v) : items(v) {}
   ~OwnedList() { clear(); }
+  OwnedList(const OwnedList&) = delete;
   void clear() {
     for (PyObject* o : items) Py_XDECREF(o);
     items.clear();
   }
+  std::vector<PyObject*>& items;
+};
+
+/// What a running call needs, kept for the next one: making it anew costs more than a small call.
+struct Scratch {
+  State state, next;
+  guard::GuardContext context;
+  std::vector<PyObject*> outputs, made;
+};
+
+/// Nested calls and other threads each take their own. With the GIL.
+class ScratchLease {
+ public:
+  ScratchLease() {
+    auto& free = pool();
+    if (free.empty()) {
+      scratch_ = new Scratch;
+    } else {
+      scratch_ = free.back();
+      free.pop_back();
+    }
+  }
+  ~ScratchLease() {
+    scratch_->context.release();
+    scratch_->state.clear();
+    scratch_->next.clear();
+    constexpr size_t kMost = 16;
+    if (pool().size() < kMost) pool().push_back(scratch_);
+    else delete scratch_;
+  }
+  ScratchLease(const ScratchLease&) = delete;
+  Scratch& operator*() const { return *scratch_; }
+
+ private:
+  static std::vector<Scratch*>& pool() {
+    static auto* free = new std::vector<Scratch*>;
+    return *free;
+  }
+  Scratch* scratch_;
 };
 
 std::vector<int> lines_of(const State& state) {
@@ -144,7 +186,15 @@ class Stopwatch {
 /// One call of a root.
 class Run {
  public:
-  Run(Root& root, State& state) : root_(root), state_(state), ambient_(region_flag()), watch_(root) {}
+  Run(Root& root, Scratch& scratch)
+      : root_(root),
+        scratch_(scratch),
+        state_(scratch.state),
+        context_(scratch.context),
+        region_(region_state()),
+        ambient_(region_.flag),
+        resets_(root.resets),
+        watch_(root) {}
   ~Run() { watch_.finish(); }
   PyObject* go();
 
@@ -163,13 +213,15 @@ class Run {
   void note_edge(Segment& to);
 
   Root& root_;
+  Scratch& scratch_;
   State& state_;
+  guard::GuardContext& context_;
+  RegionState& region_;
   bool ambient_;
+  uint64_t resets_;  ///< of the root when the call began; later its lists belong to others
   Stopwatch watch_;
   Site* site_ = nullptr;
   Segment* previous_ = nullptr;
-  guard::GuardContext context_;
-  OwnedList made_;
 };
 
 Segment* Run::find(Site& site) {
@@ -200,7 +252,11 @@ Segment* Run::find(Site& site) {
 }
 
 void Run::note_edge(Segment& to) {
-  if (previous_) ++root_.edges[{previous_->id, to.id, previous_->break_index}];
+  if (!previous_ || root_.resets != resets_) return;
+  auto& known = previous_->followed;
+  if (std::find(known.begin(), known.end(), &to) != known.end()) return;
+  known.push_back(&to);
+  root_.edges.insert({previous_->id, to.id, previous_->break_index});
 }
 
 Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
@@ -243,18 +299,18 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
 
 Run::Next Run::run_segment(Segment& s, PyObject** result) {
   ++s.runs;
-  OwnedList outputs;
+  OwnedList outputs(scratch_.outputs);
   bool failed;
   run_plan(s, outputs, &failed);
   if (failed) {
     previous_ = nullptr;
     return run_to_exception(result);
   }
-  OwnedList made;
-  PyObject* const* values = context_.values.data();
+  OwnedList made(scratch_.made);
+  PyObject* const* values = context_.values;
   if (!s.recipe.make_early(values, outputs.items.data(), made.items) || !s.effects.apply_early(made.items) ||
       !s.recipe.make_late(values, outputs.items.data(), made.items) || !s.effects.apply_late(made.items) ||
-      !s.recipe.place_iterators(made.items))
+      (s.recipe.iterators && !s.recipe.place_iterators(made.items)))
     return Next::kError;
   auto share = [&](int32_t i) -> PyObject* { return i < 0 ? nullptr : Py_NewRef(made.items[static_cast<size_t>(i)]); };
   if (s.exit == trace::ExitKind::kReturn) {
@@ -263,12 +319,11 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
     return Next::kDone;
   }
   // The new state replaces the old one only now: values fetched by the guards are borrowed from it.
-  State next;
-  next.slots.reserve(s.slots.size() + 8);
+  State& next = scratch_.next;
   for (int32_t i : s.slots) next.slots.push_back(share(i));
   next.handled = share(s.handled);
   for (const ExitFrame& e : s.frames) {
-    resume::Frame f;
+    resume::Frame& f = next.frames.emplace_back();
     f.code = e.entry.code;
     f.function = e.entry.function;
     f.globals = e.entry.globals;
@@ -281,16 +336,15 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
       f.owner = py::Ref::borrow(made.items[static_cast<size_t>(e.function_step)]);
       f.function = f.owner.get();
     }
-    next.frames.push_back(std::move(f));
   }
-  next.kept = state_.kept;
+  std::swap(next.kept, state_.kept);
   made.clear();
   outputs.clear();
-  state_ = std::move(next);  // a swap
-  context_.owned.clear();
+  std::swap(state_, next);
+  context_.release();
   next.clear();  // what the user's code let go of dies before the next instruction runs
   previous_ = &s;
-  if (s.break_index >= 0) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
+  if (s.break_index >= 0 && root_.resets == resets_) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
   watch_.instruction_begins(s.break_index);
   Next n = step(&s, s.region, result);
   if (n == Next::kSite && s.stretch) return run_loop(s, result);
@@ -310,7 +364,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
   ++coverage().ops_executor;
   if (s && options().skipping_callee) skip_body(state_);
   {
-    RegionScope scope(region);
+    RegionScope scope(region, region_);
     outcome = resume::execute(state_);
   }
   watch_.instruction_ended();
@@ -349,7 +403,7 @@ Run::Next Run::run_to_exception(PyObject** result) {
     ++coverage().ops_executor;
     Outcome outcome;
     {
-      RegionScope scope(ambient_);
+      RegionScope scope(ambient_, region_);
       outcome = resume::execute(state_);
     }
     if (outcome == Outcome::kRaised || outcome == Outcome::kReraised)
@@ -375,7 +429,7 @@ Run::Next Run::run_loop(Segment& s, PyObject** result) {
 }
 
 PyObject* Run::run_rest() {
-  RegionScope scope(ambient_);
+  RegionScope scope(ambient_, region_);
   int64_t before = resume::executed_instructions();
   PyObject* result = resume::run_concretely(state_);
   coverage().ops_executor += resume::executed_instructions() - before;
@@ -473,12 +527,33 @@ const char* reason_to_skip(const bytecode::Code* code) {
   return nullptr;
 }
 
-PyObject* run_root(Root& root, State& state) {
+PyObject* call_root(Root& root, PyObject* const* args, size_t nargsf, PyObject* names) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(root.function());
+  const bytecode::Code* code = root.code();
+  if (const char* reason = reason_to_skip(code)) {
+    root.skip(code->qualname, code->file, code->first_line, reason);
+    coverage().roots++;
+    return PyObject_Vectorcall(root.function(), args, nargsf, names);
+  }
+  ScratchLease lease;
+  State& state = (*lease).state;
+  resume::Frame& frame = state.frames.emplace_back();
+  frame.code = code;
+  frame.function = root.function();
+  frame.globals = function->func_globals;
+  frame.builtins = function->func_builtins;
+  state.slots.assign(static_cast<size_t>(code->slot_count), nullptr);
+  state.kept.push_back(py::Ref::borrow(root.function()));
+  if (!resume::bind_arguments(function, args, nargsf, names, state.slots.data())) {
+    if (PyErr_Occurred()) return nullptr;
+    return PyObject_Vectorcall(root.function(), args, nargsf, names);
+  }
+  state.handled = Py_XNewRef(resume::thread_handled());
   RunningScope running(root);
   resume::HandledScope handled;
   ++coverage().roots;
   if (Py_EnterRecursiveCall(" in a compiled function")) return nullptr;
-  PyObject* r = Run(root, state).go();
+  PyObject* r = Run(root, *lease).go();
   Py_LeaveRecursiveCall();
   return r;
 }

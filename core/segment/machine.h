@@ -8,9 +8,8 @@ namespace breakline::segment {
 using ErrorRaiser = void (*)(Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, const std::string& break_id);
 void set_error_raiser(ErrorRaiser raiser);
 
-/// Calls the root with bound arguments in the first slots of `state` (its only frame at the first instruction).
-/// New reference, or null with the error set. GIL.
-PyObject* run_root(Root& root, resume::State& state);
+/// Calls the root (vectorcall convention). New reference, or null with the error set; throws py::PythonError. GIL.
+PyObject* call_root(Root& root, PyObject* const* args, size_t nargsf, PyObject* names);
 
 /// Why a root is left to CPython on this call, or null.
 const char* reason_to_skip(const bytecode::Code* code);

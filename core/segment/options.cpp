@@ -31,7 +31,7 @@ bool set_option(const std::string& name, int64_t number, const std::string& text
   else if (name == "executor_only") o.executor_only = number != 0;
   else if (name == "force_eager") o.force_eager = number != 0;
   else if (name == "trace_limit") o.trace.node_limit = number;
-  else if (name == "idle_rounds") o.trace.idle_rounds = static_cast<int>(number);
+  else if (name == "idle_instructions") o.trace.idle_instructions = number;
   else if (name == "inline_depth") o.trace.inline_depth = static_cast<int>(number);
   else if (name == "recompile_limit") o.recompile_limit = static_cast<int>(number);
   else if (name == "keep_going") o.keep_going = number != 0;

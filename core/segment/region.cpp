@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/segment/region.h"
 
-#include <vector>
-
 namespace breakline::segment {
-namespace {
-thread_local bool flag = false;
-thread_local std::vector<bool> outer;
-thread_local size_t floor_depth = 0;  // regions below it were entered outside the running scope
-}  // namespace
 
-bool region_flag() { return flag; }
+RegionState& region_state() {
+  static thread_local RegionState state;
+  return state;
+}
+
+bool region_flag() { return region_state().flag; }
 
 void region_enter(bool value) {
-  outer.push_back(flag);
-  flag = value;
+  RegionState& s = region_state();
+  s.outer.push_back(s.flag);
+  s.flag = value;
 }
 
 void region_exit() {
-  if (outer.size() <= floor_depth) return;
-  flag = outer.back();
-  outer.pop_back();
-}
-
-RegionScope::RegionScope(bool value) : saved_(flag), depth_(floor_depth) {
-  floor_depth = outer.size();
-  flag = value;
-}
-
-RegionScope::~RegionScope() {
-  outer.resize(floor_depth);
-  floor_depth = depth_;
-  flag = saved_;
+  RegionState& s = region_state();
+  if (s.outer.size() <= s.floor_depth) return;
+  s.flag = s.outer.back();
+  s.outer.pop_back();
 }
 
 }  // namespace breakline::segment

@@ -107,6 +107,7 @@ void Root::reset() {
   edges.clear();
   regions.clear();
   next_segment = 0;
+  ++resets;
 }
 
 void Root::add_region(const trace::Tracer::RegionSeen& r) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,6 +52,15 @@ class Root {
   /// The site of a continuation, made when new.
   Site* site_for(const resume::State& state, const std::vector<int>& resumed_lines, const Segment* from);
   Site* entry_site();
+  /// The function's code in normal form.
+  const bytecode::Code* code() {
+    PyObject* now = reinterpret_cast<PyFunctionObject*>(function_.get())->func_code;
+    if (now != code_object_.get()) {
+      code_ = bytecode::decode(reinterpret_cast<PyCodeObject*>(now));
+      code_object_ = py::Ref::borrow(now);
+    }
+    return code_;
+  }
   void skip(const std::string& name, const std::string& file, int line, const std::string& reason);
   int break_index(const trace::BreakInfo& info);
   /// Forgets all segments; running calls finish on the old ones.
@@ -61,16 +70,18 @@ class Root {
   RootStats stats;
   std::vector<BreakRecord> breaks;
   std::vector<SkippedFrame> skipped;
-  std::map<Edge, int64_t> edges;
+  std::set<Edge> edges;
   std::vector<trace::Tracer::RegionSeen> regions;
   int next_segment = 0;
   int running = 0;
+  uint64_t resets = 0;  ///< a call in flight compares it before it counts anything
 
   const std::unordered_map<std::string, std::unique_ptr<Site>>& sites() const { return sites_; }
   std::vector<Segment*> all_segments() const;
 
  private:
-  py::Ref function_;
+  py::Ref function_, code_object_;
+  const bytecode::Code* code_ = nullptr;
   Site* entry_ = nullptr;
   std::unordered_map<std::string, std::unique_ptr<Site>> sites_;
   std::vector<std::unordered_map<std::string, std::unique_ptr<Site>>> graveyard_;

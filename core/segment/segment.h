@@ -60,6 +60,7 @@ struct Segment {
   bool stretch = false;                  ///< run the loop around the exit concretely
   int loop_start = 0, loop_end = 0;
   std::vector<Successor> successors;
+  std::vector<const Segment*> followed;  ///< segments that came next, as edges of the root
 
   trace::BreakInfo break_info;
   int break_index = -1;                  ///< in the root's break list

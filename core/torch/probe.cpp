@@ -22,6 +22,7 @@ def make(torch):
             for _ in range(n):
                 moved.add_(1)
             plain += [moved, torch.empty(n, dtype=torch.bool), torch.empty(n, dtype=torch.bfloat16)]
+            plain += [torch.empty(20, 3)[n:, 1:], torch.empty(()), torch.empty((n,) * (n % 5 + 1), dtype=torch.uint8)]
     with torch.inference_mode():
         plain += [torch.empty(3), torch.empty(3, device='meta'), torch.empty(2, 2).t()]
     c = torch.empty(3, dtype=torch.complex64)
@@ -98,6 +99,65 @@ int find_key_set_offset(const Library& library, PyObject* plain, PyObject* other
   return 0;
 }
 
+/// The only offset below `end` at which every sample has the number that the C interface gives; 0 when there is none or several.
+template <class T, class Expected>
+int find_field(PyObject* samples, int object_offset, int end, Expected&& expected) {
+  int found = 0;
+  for (int offset = 8; offset + static_cast<int>(sizeof(T)) <= end; offset += static_cast<int>(sizeof(T))) {
+    const auto matches = [&](PyObject* t) {
+      char* handle = reinterpret_cast<char*>(t) + object_offset;
+      T value;
+      std::memcpy(&value, *reinterpret_cast<char**>(handle) + offset, sizeof value);
+      return value == static_cast<T>(expected(handle));
+    };
+    if (!every(samples, matches)) continue;
+    if (found) return 0;
+    found = offset;
+  }
+  return found;
+}
+
+/// Offset of the array that `get` points to, when it lies at the same place in every sample.
+int find_array(PyObject* samples, int object_offset, int end, Status (*get)(void*, int64_t**)) {
+  int found = -1;
+  const bool same = every(samples, [&](PyObject* t) {
+    char* handle = reinterpret_cast<char*>(t) + object_offset;
+    int64_t* array = nullptr;
+    get(handle, &array);
+    const std::ptrdiff_t at = reinterpret_cast<char*>(array) - *reinterpret_cast<char**>(handle);
+    if (at <= 0 || at + kDirectRank * 8 > end || (found >= 0 && at != found)) return false;
+    found = static_cast<int>(at);
+    return true;
+  });
+  return same && found > 0 ? found : 0;
+}
+
+void find_metadata(const CInterface& c, PyObject* samples, Layout& layout) {
+  const int at = layout.object_offset, end = layout.key_set_offset;
+  const auto number = [](auto get) {
+    return [get](void* handle) {
+      int64_t value = 0;
+      get(handle, &value);
+      return value;
+    };
+  };
+  const auto small = [](auto get) {
+    return [get](void* handle) {
+      int32_t value = 0;
+      get(handle, &value);
+      return value;
+    };
+  };
+  layout.sizes_offset = find_array(samples, at, end, c.get_sizes);
+  layout.strides_offset = find_array(samples, at, end, c.get_strides);
+  layout.rank_offset = find_field<int64_t>(samples, at, end, number(c.get_dim));
+  layout.start_offset = find_field<int64_t>(samples, at, end, number(c.get_storage_offset));
+  layout.dtype_offset = find_field<uint16_t>(samples, at, end, small(c.get_dtype));
+  layout.device_offset = find_field<int8_t>(samples, at, end, small(c.get_device_type));
+  layout.direct = layout.sizes_offset && layout.strides_offset && layout.rank_offset && layout.start_offset &&
+                  layout.dtype_offset && layout.device_offset;
+}
+
 int64_t api_version(PyObject* tensor, bool& known) {
   const py::Ref value = py::Ref::steal(PyObject_GetAttrString(tensor, "_version"));
   known = static_cast<bool>(value);
@@ -137,6 +197,7 @@ Layout probe_layout(const Library& library) {
   if (!offset) return layout;
   const auto handle = [offset](PyObject* t) { return reinterpret_cast<char*>(t) + offset; };
   layout.key_set_offset = find_key_set_offset(library, plain, samples.other.get(), offset);
+  if (layout.key_set_offset) find_metadata(library.c, plain, layout);
   const CppSymbols& cpp = library.cpp;
   layout.fast_requires_grad =
       cpp.requires_grad && every(plain, [&](PyObject* t) {

@@ -134,17 +134,32 @@ RawMeta raw_meta(PyObject* tensor) {
   } else {
     m.key_set = slow_key_set(the_library, tensor);
   }
+  if (the_layout.direct) std::memcpy(&m.rank, impl + the_layout.rank_offset, sizeof m.rank);
+  const bool direct = the_layout.direct && m.rank <= kDirectRank && is_plain_keys(m.key_set);
   int32_t number = 0;
-  c.get_dtype(handle, &number);
-  m.dtype = dtype_from_number(number);
-  c.get_device_type(handle, &number);
-  m.device = device_from_number(number);
+  if (direct) {
+    uint16_t dtype;
+    std::memcpy(&dtype, impl + the_layout.dtype_offset, sizeof dtype);
+    m.dtype = dtype_from_number(dtype);
+    m.device = device_from_number(static_cast<int8_t>(impl[the_layout.device_offset]));
+  } else {
+    c.get_dtype(handle, &number);
+    m.dtype = dtype_from_number(number);
+    c.get_device_type(handle, &number);
+    m.device = device_from_number(number);
+  }
   m.requires_grad = the_layout.fast_requires_grad ? the_library.cpp.requires_grad(impl)
                                                   : bool_attribute(tensor, "requires_grad");
   // A tensor without requires_grad has no grad_fn, so it is a leaf.
   m.is_leaf = !m.requires_grad ||
               (the_layout.fast_is_leaf ? the_library.cpp.is_leaf(handle) : bool_attribute(tensor, "is_leaf"));
   if (is_plain_keys(m.key_set)) {
+    if (direct) {
+      m.sizes = reinterpret_cast<const int64_t*>(impl + the_layout.sizes_offset);
+      m.strides = reinterpret_cast<const int64_t*>(impl + the_layout.strides_offset);
+      std::memcpy(&m.storage_offset, impl + the_layout.start_offset, sizeof m.storage_offset);
+      return m;
+    }
     int64_t *sizes = nullptr, *strides = nullptr;
     c.get_dim(handle, &m.rank);
     c.get_sizes(handle, &sizes);
@@ -159,6 +174,31 @@ RawMeta raw_meta(PyObject* tensor) {
 bool is_inference_tensor(PyObject* tensor) {
   const auto& known = the_layout.inference_key_sets;
   return std::find(known.begin(), known.end(), raw_meta(tensor).key_set) != known.end();
+}
+
+MetaImage image_of(PyObject* tensor) {
+  MetaImage image;
+  const RawMeta m = raw_meta(tensor);
+  constexpr int kFirst = 16;  // behind the virtual table and the reference counts
+  const int end = the_layout.key_set_offset + 8;
+  if (!the_layout.direct || !the_layout.fast_requires_grad || !the_layout.fast_is_leaf || !m.sizes || m.rank > kDirectRank ||
+      end - kFirst > static_cast<int>(sizeof image.words))
+    return image;
+  image.count = (end - kFirst) / 8;
+  image.requires_grad = m.requires_grad;
+  image.is_leaf = m.is_leaf;
+  std::memcpy(image.words.data(), *static_cast<char**>(handle_of(tensor)) + kFirst, static_cast<size_t>(image.count) * 8);
+  return image;
+}
+
+bool image_holds(PyObject* tensor, const MetaImage& image) {
+  constexpr int kFirst = 16;
+  void* handle = reinterpret_cast<char*>(tensor) + the_layout.object_offset;
+  const char* impl = *static_cast<char**>(handle);
+  if (std::memcmp(image.words.data(), impl + kFirst, static_cast<size_t>(image.count) * 8) != 0) return false;
+  // Whether it needs a gradient is kept outside of the image.
+  if (the_library.cpp.requires_grad(impl) != image.requires_grad) return false;
+  return !image.requires_grad || the_library.cpp.is_leaf(handle) == image.is_leaf;
 }
 
 graph::TensorMeta meta_of(PyObject* tensor) {

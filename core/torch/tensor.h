@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <array>
 #include <span>
 
 #include "core/graph/graph.h"
@@ -35,6 +36,16 @@ struct RawMeta {
   bool is_leaf;
 };
 RawMeta raw_meta(PyObject* tensor);
+/// The words of a tensor that hold its metadata, as they are now: while they stay, so do sizes, strides, dtype, device, keys
+/// and the storage's identity. Empty where this build's layout is unknown or the metadata lie elsewhere.
+struct MetaImage {
+  std::array<uint64_t, 24> words;
+  int count = 0;
+  bool requires_grad = false, is_leaf = true;
+};
+MetaImage image_of(PyObject* tensor);
+/// False also when only something without meaning here has changed; ~10 ns.
+bool image_holds(PyObject* tensor, const MetaImage& image);
 /// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
 /// no wrapper. Where it is false, raw_meta leaves sizes and strides null.
 bool is_plain_keys(uint64_t key_set);

@@ -13,8 +13,16 @@ using guard::SourceKind;
 using guard::StepKind;
 
 bool Tracer::may_inline(PyCodeObject* code, std::string* why) {
+  // Decided once per code object, which stays alive for it.
+  static auto* known = new std::unordered_map<PyCodeObject*, bool>;
+  auto [it, fresh] = known->try_emplace(code, false);
+  if (!fresh && it->second) return true;
   std::string file(py::utf8(code->co_filename)), name(py::utf8(code->co_qualname));
-  if (is_inlined_file(file, name)) return true;
+  if (fresh) {
+    Py_INCREF(code);
+    it->second = is_inlined_file(file, name);
+  }
+  if (it->second) return true;
   *why = is_torch_file(file) ? "part of torch that is called whole" : "part of the standard library";
   return false;
 }

@@ -103,6 +103,13 @@ bool is_user_file(const std::string& file) {
   return !in_standard_library(p, file) && !is_torch_file(file) && (p.own.empty() || !starts_with(file, p.own));
 }
 
+bool is_user_code(const bytecode::Code* code) {
+  static auto* known = new std::unordered_map<const bytecode::Code*, bool>;
+  auto [it, fresh] = known->try_emplace(code, false);
+  if (fresh) it->second = is_user_file(code->file);
+  return it->second;
+}
+
 bool is_inlined_file(const std::string& file, const std::string& function) {
   const Places& p = places();
   if (in_standard_library(p, file)) {

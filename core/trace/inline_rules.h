@@ -11,6 +11,8 @@ namespace breakline::trace {
 bool acts_on_nothing_outside(PyObject* function);
 /// True for files that are neither of the standard library, nor of torch, nor of this package.
 bool is_user_file(const std::string& file);
+/// The same of a code object's file, remembered.
+bool is_user_code(const bytecode::Code* code);
 /// True for files whose functions are traced: user code and listed parts of torch and the standard library.
 bool is_inlined_file(const std::string& file, const std::string& function);
 /// True for a torch file (not user code).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The symbolic machine's loop: fetch an instruction, run its handler, undo or restart when it can't be traced.
 #include <algorithm>
+#include <utility>
 
 #include "core/trace/opcodes.h"
 #include "core/trace/tracer.h"
@@ -125,17 +126,55 @@ void Tracer::maybe_force_break(const Instr& in) {
   throw b;
 }
 
+namespace {
+
+/// Items that an iterator still gives, as far as that is known; -1 else.
+int64_t remaining_of(const Value* it, int depth = 0) {
+  if (!it || it->kind != Kind::kIterator || it->exhausted || depth > 4) return -1;
+  switch (it->iterator) {
+    case IteratorKind::kSequence: return static_cast<int64_t>(it->items[0]->items.size()) - it->position;
+    case IteratorKind::kReversed: return it->position + 1;
+    case IteratorKind::kRange: return it->step ? (it->stop - it->position) / it->step + 1 : -1;
+    case IteratorKind::kDictView: return it->stop - it->position;
+    case IteratorKind::kEnumerate: return remaining_of(it->items[0], depth + 1);
+    case IteratorKind::kZip: {
+      int64_t least = -1;
+      for (const Value* i : it->items) {
+        const int64_t n = remaining_of(i, depth + 1);
+        if (n >= 0 && (least < 0 || n < least)) least = n;
+      }
+      return least;
+    }
+    default: return -1;
+  }
+}
+
+}  // namespace
+
 void Tracer::count_loop_round(SymFrame& f, int target) {
-  auto& [rounds, nodes] = loop_rounds_[{f.code, target}];
-  if (graph_->nodes.size() != nodes) {
-    nodes = graph_->nodes.size();
-    rounds = 0;
+  // A round is worth its trace when it records an operation. Others may go on for a while, longer the more of the live
+  // state they look at (a loop over parameters), and to their end when that is known to be near.
+  const int64_t since_round = instruction_count_ - std::exchange(f.last_round[target], instruction_count_);
+  if (graph_->nodes.size() != progress_nodes_) {
+    progress_nodes_ = graph_->nodes.size();
+    progress_at_ = instruction_count_;
+    progress_steps_ = steps_.size();
     return;
   }
-  if (++rounds <= options_.idle_rounds || nesting_ > 0) return;
+  constexpr int64_t kPerLook = 64;     // instructions that a guard step pays for
+  constexpr int64_t kToTheEnd = 60'000;
+  const int64_t idle = instruction_count_ - progress_at_;
+  int64_t limit = options_.idle_instructions + kPerLook * static_cast<int64_t>(steps_.size() - progress_steps_);
+  if (nesting_ > 0) limit += kToTheEnd;  // a break in there gives up the whole outer instruction
+  if (idle <= limit) return;
+  if (idle <= 2 * kToTheEnd && f.code->instrs[static_cast<size_t>(target)].op == Op::kForIter && !f.stack.empty()) {
+    const int64_t left = remaining_of(f.stack.back());
+    if (left >= 0 && left * since_round <= kToTheEnd) return;
+  }
   Break b;
   b.info.reason = "trace-limit";
-  b.info.quiet = b.info.limit = true;
+  b.info.quiet = true;
+  b.info.limit = nesting_ == 0;
   capture_place(b.info);
   throw b;
 }

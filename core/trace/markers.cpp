@@ -45,9 +45,14 @@ bool worth_asking(PyObject* object) {
     for (const char* name : {"_torchdynamo_disable", "_torchdynamo_orig_callable", "_torchdynamo_inline"})
       if (PyDict_GetItem(notes, py::intern(name))) return true;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object));
-  std::string_view file = py::utf8(code->co_filename);
-  return file.find("/torch/_dynamo/") != std::string_view::npos ||
-         file.find("/torch/compiler/") != std::string_view::npos;
+  static auto* known = new std::unordered_map<PyCodeObject*, bool>;  // keeps them alive
+  auto [it, fresh] = known->try_emplace(code, false);
+  if (fresh) {
+    Py_INCREF(code);
+    std::string_view file = py::utf8(code->co_filename);
+    it->second = file.find("/torch/_dynamo/") != std::string_view::npos || file.find("/torch/compiler/") != std::string_view::npos;
+  }
+  return it->second;
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kSet: {
       PyObject* o = constant_of(k);
       if (!o && hashes_by_identity(k)) {
+        if (c->source < 0) return set_has_object(c, k);
         for (Value* x : c->items)
           if (!(x->kind == Kind::kConstant && guard::is_plain_constant(x->object)) && same(x, k)) return true;
         return false;

@@ -98,15 +98,18 @@ void Tracer::capture_place(BreakInfo& info) {
 
 std::shared_ptr<const graph::Origin> Tracer::origin() {
   if (last_origin_ && last_origin_at_ == instruction_count_) return last_origin_;
+  // Reports name the innermost frame in a user's file; the others are not worth their texts.
   auto o = std::make_shared<graph::Origin>();
-  for (auto& f : frames_) {
-    bytecode::Position p = f->code->position(f->current);
-    o->frames.push_back({f->code->file, f->code->name, p.line, p.column, p.end_line, p.end_column});
-    if (f->code->name == "forward" && !f->locals_.empty() && f->locals_[0]) {
-      std::string path = module_path(f->locals_[0]);
-      if (!path.empty()) o->module = path;
-    }
+  const SymFrame* place = nullptr;
+  for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
+    SymFrame& f = **it;
+    if (!place && is_user_code(f.code)) place = &f;
+    if (o->module.empty() && f.code->name == "forward" && !f.locals_.empty() && f.locals_[0]) o->module = module_path(f.locals_[0]);
+    if (place && !o->module.empty()) break;
   }
+  if (!place) place = frames_.back().get();
+  bytecode::Position p = place->code->position(place->current);
+  o->frames.push_back({place->code->file, place->code->name, p.line, p.column, p.end_line, p.end_column});
   last_origin_ = o;
   last_origin_at_ = instruction_count_;
   return o;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lists, sets and iterators.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sets: a shadow with the present content, and the operations that led to it.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
+
+using guard::StepKind;
 
 bool apply_set_operation(py::Ref& set, const SetOperation& op) {
   switch (op.kind) {
@@ -54,22 +58,50 @@ bool holds_objects(Value* s) { return s->source < 0 && !s->items.empty(); }
 
 }  // namespace
 
+bool Tracer::set_has_object(Value* s, Value* item) {
+  if (std::find(s->items.begin(), s->items.end(), item) != s->items.end()) return true;
+  guard_type(item);
+  if (item->source < 0) return false;
+  // `position` is one more than the set's group, which holds the sources of its first `stop` items.
+  if (s->position == 0 || s->stop > static_cast<int64_t>(s->items.size())) {
+    groups_.emplace_back();
+    s->position = static_cast<int64_t>(groups_.size());
+    s->stop = 0;
+  }
+  std::vector<SourceId>& group = groups_[static_cast<size_t>(s->position) - 1];
+  for (; s->stop < static_cast<int64_t>(s->items.size()); ++s->stop) {
+    Value* known = s->items[static_cast<size_t>(s->stop)];
+    if (known->source < 0) continue;
+    need(known->source);
+    group.push_back(known->source);
+  }
+  if (!group.empty())
+    guard(StepKind::kNotAmong, item->source, nullptr, s->position << 32 | static_cast<int64_t>(group.size()));
+  return false;
+}
+
 void Tracer::set_apply(Value* s, SetOperation::Kind kind, Value* item) {
   PyObject* o = item ? constant_of(item) : nullptr;
   if (item && !o && s->source < 0 && s->type == &PySet_Type && kind != SetOperation::kClear &&
       hashes_by_identity(item)) {
     // Objects without an order of their own: kept aside; what depends on the set's order stops the trace.
-    if (s->items.size() > 48) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
+    constexpr size_t kMostObjects = 20'000;
+    if (s->items.size() > kMostObjects) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
     mutated();
-    for (size_t i = 0; i < s->items.size(); ++i) {
-      if (!same(s->items[i], item)) continue;
-      if (kind == SetOperation::kDiscard) s->items.erase(s->items.begin() + static_cast<std::ptrdiff_t>(i));
+    if (set_has_object(s, item)) {
+      if (kind == SetOperation::kDiscard) {
+        s->items.erase(std::find(s->items.begin(), s->items.end(), item));
+        s->position = 0;
+      }
       return;
     }
     if (kind == SetOperation::kAdd) s->items.push_back(item);
     return;
   }
-  if (kind == SetOperation::kClear && s->source < 0) s->items.clear();
+  if (kind == SetOperation::kClear && s->source < 0) {
+    s->items.clear();
+    s->position = 0;
+  }
   if (item && (!o || !hashes_plainly(o))) stop("unhashable-key", {{"type", type_of(item)->tp_name}});
   set_change(s, {kind, o ? keep_borrowed(o) : nullptr});
 }

@@ -18,6 +18,7 @@ void Tracer::reset() {
   steps_.clear();
   types_.clear();
   tensors_.clear();
+  groups_.clear();
   type_index_.clear();
   seen_guards_.clear();
   fetched_.clear();
@@ -40,7 +41,8 @@ void Tracer::reset() {
   instruction_count_ = outer_instruction_ = 0;
   nesting_ = 0;
   mutations_ = 0;
-  loop_rounds_.clear();
+  progress_nodes_ = progress_steps_ = 0;
+  progress_at_ = 0;
   codes_.clear();
   instruction_ranges_.clear();
   regions_.clear();
@@ -144,15 +146,16 @@ guard::GuardProgram Tracer::take_guards() {
   p.steps = std::move(steps_);
   p.types = std::move(types_);
   p.tensors = std::move(tensors_);
+  p.groups = std::move(groups_);
   return p;
 }
 
 // ---------------------------------------------------------------- values
 
 Value* Tracer::make(Kind kind) {
-  arena_.emplace_back();
-  arena_.back().kind = kind;
-  return &arena_.back();
+  Value* v = arena_.make();
+  v->kind = kind;
+  return v;
 }
 
 PyObject* Tracer::keep(PyObject* owned) {
@@ -224,9 +227,9 @@ SourceId Tracer::object_source(PyObject* object) { return sources_.object(object
 void Tracer::need(SourceId id) {
   if (fetched_.size() < sources_.size()) fetched_.resize(sources_.size() + 64, false);
   if (fetched_[static_cast<size_t>(id)]) return;
-  const guard::Source s = sources_[id];
-  if (s.parent >= 0) need(s.parent);
-  if (s.second >= 0) need(s.second);
+  const SourceId parent = sources_[id].parent, second = sources_[id].second;
+  if (parent >= 0) need(parent);
+  if (second >= 0) need(second);
   if (fetched_.size() < sources_.size()) fetched_.resize(sources_.size() + 64, false);
   fetched_[static_cast<size_t>(id)] = true;
   guard::GuardStep step;

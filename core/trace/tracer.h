@@ -33,7 +33,7 @@ struct EntryFrame {
 struct Options {
   int64_t instruction_limit = 400'000;
   int64_t node_limit = 20'000;
-  int idle_rounds = 64;          ///< rounds of a loop without a new node before it is left to the executor
+  int64_t idle_instructions = 4096;  ///< of loops that add no node, before the loop is left to the executor
   int inline_depth = 80;
   int force_break_every = 0;     ///< tests: break before every n-th instruction
   uint64_t force_break_seed = 0;
@@ -168,6 +168,8 @@ class Tracer {
   void set_apply(Value* set, SetOperation::Kind kind, Value* item);
   void set_change(Value* set, SetOperation op);
   bool hashes_by_identity(Value* v);
+  /// Whether a set made here holds the very object; if not, that stays so under guards.
+  bool set_has_object(Value* set, Value* item);
   Py_ssize_t set_size(Value* set) { return PySet_GET_SIZE(set->shadow) + (set->source < 0 ? static_cast<Py_ssize_t>(set->items.size()) : 0); }
   Value* iterator_of(Value* v);
   Value* next_of(Value* iterator);              ///< null when exhausted
@@ -286,13 +288,14 @@ class Tracer {
   size_t slot_count_ = 0;
   PyObject* handled_object_ = nullptr;
 
-  std::deque<Value> arena_;
+  ValueArena arena_;
   std::vector<py::Ref> constants_;
   std::vector<py::Ref> transient_;
   guard::SourceTable sources_;
   std::vector<guard::GuardStep> steps_;
   std::vector<guard::TypeRecord> types_;
   std::vector<guard::TensorRecord> tensors_;
+  std::vector<std::vector<SourceId>> groups_;
   std::unordered_map<PyTypeObject*, int> type_index_;
   struct GuardKey {
     guard::StepKind kind;
@@ -339,7 +342,8 @@ class Tracer {
   int64_t mutations_ = 0;
   int restarts_ = 0;
   std::map<int64_t, BreakInfo> forced_;
-  std::map<std::pair<const bytecode::Code*, int>, std::pair<int, size_t>> loop_rounds_;
+  size_t progress_nodes_ = 0, progress_steps_ = 0;  ///< nodes and guard steps when a loop last added a node
+  int64_t progress_at_ = 0;                         ///< instruction count then
   std::vector<const bytecode::Code*> codes_;
   std::unordered_map<const bytecode::Code*, std::pair<int, int>> instruction_ranges_;
   std::vector<RegionSeen> regions_;

@@ -107,6 +107,24 @@ struct Value {
   PyObject* shadow = nullptr;  ///< kSet: a set with the present content
 };
 
+/// The values of one trace, in blocks; an address stays.
+class ValueArena {
+ public:
+  Value* make() {
+    if (used_ == kBlock || blocks_.empty()) {
+      blocks_.push_back(std::make_unique<Value[]>(kBlock));
+      used_ = 0;
+    }
+    return &blocks_.back()[used_++];
+  }
+  void clear();
+
+ private:
+  static constexpr size_t kBlock = 64;
+  std::vector<std::unique_ptr<Value[]>> blocks_;
+  size_t used_ = 0;
+};
+
 enum class ReturnMode : uint8_t { kPush, kDiscard };
 
 /// A nested compiled function's own settings, when its frame was entered inside another trace.
@@ -129,8 +147,14 @@ struct SymFrame {
   CompileRoot compile_root;
   int resumed_line = 0;         ///< line of the break this frame was resumed after; 0 = entered here
   int64_t entered_at = 0;       ///< outer instruction count of the call that made it
+  std::unordered_map<int, int64_t> last_round;  ///< instruction count at the last jump back, by target
   std::vector<Value*> locals_;  ///< slots
   std::vector<Value*> stack;
 };
+
+inline void ValueArena::clear() {
+  blocks_.clear();
+  used_ = 0;
+}
 
 }  // namespace breakline::trace

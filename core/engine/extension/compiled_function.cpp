@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "core/resume/bind.h"
-#include "core/resume/unwind.h"
 #include "core/segment/machine.h"
 #include "core/segment/options.h"
 #include "core/trace/markers.h"
@@ -51,32 +49,10 @@ PyObject* vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, P
   CompiledFunction* self = self_of(callable);
   py::Ref alive = py::Ref::borrow(callable);
   segment::Root& root = *self->root;
-  auto* function = reinterpret_cast<PyFunctionObject*>(root.function());
   if (segment::options().force_eager) return PyObject_Vectorcall(root.function(), args, nargsf, names);
-  const bytecode::Code* code;
   try {
-    code = bytecode::decode(reinterpret_cast<PyCodeObject*>(function->func_code));
     if (self->on_call && self->on_call != Py_None && !announce(self, args, nargsf, names)) return nullptr;
-    if (const char* reason = segment::reason_to_skip(code)) {
-      root.skip(code->qualname, code->file, code->first_line, reason);
-      segment::coverage().roots++;
-      return PyObject_Vectorcall(root.function(), args, nargsf, names);
-    }
-    resume::State state;
-    resume::Frame frame;
-    frame.code = code;
-    frame.function = root.function();
-    frame.globals = function->func_globals;
-    frame.builtins = function->func_builtins;
-    state.frames.push_back(frame);
-    state.slots.assign(static_cast<size_t>(code->slot_count), nullptr);
-    state.kept.push_back(py::Ref::borrow(root.function()));
-    if (!resume::bind_arguments(function, args, nargsf, names, state.slots.data())) {
-      if (PyErr_Occurred()) return nullptr;
-      return PyObject_Vectorcall(root.function(), args, nargsf, names);
-    }
-    state.handled = Py_XNewRef(resume::thread_handled());
-    return segment::run_root(root, state);
+    return segment::call_root(root, args, nargsf, names);
   } catch (py::PythonError&) {
     if (!PyErr_Occurred())
       PyErr_SetString(PyExc_SystemError, "breakline: an internal error without a message");

@@ -146,7 +146,7 @@ py::Ref break_entry(Root& root, const BreakRecord& b, int index, const std::vect
   for (Segment* s : segments)
     if (s->break_index == index && !before) before = s;
   const Segment* after = nullptr;
-  for (const auto& [edge, count] : root.edges)
+  for (const segment::Edge& edge : root.edges)
     if (edge.break_index == index && !after)
       for (Segment* s : segments)
         if (s->id == edge.to) after = s;
@@ -202,7 +202,7 @@ PyObject* report_of(Root& root) {
     }
     d.put("segments", list.object);
     List edges;
-    for (const auto& [e, count] : root.edges) {
+    for (const segment::Edge& e : root.edges) {
       Dict x;
       x.text("from", "s" + std::to_string(e.from)).text("to", "s" + std::to_string(e.to));
       if (e.break_index >= 0) x.text("break", root.breaks[static_cast<size_t>(e.break_index)].id).text("kind", "break");
