@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Costs of the tracer, measured in one run: trace time per op, overhead of a compiled call, of a break, of guards, memory.
 
-`build/bin/breakline python tests/bench/core/bench_core.py [--json]`. Every figure is a median over repeats; ratios are to eager in the same run.
+`build/bin/breakline python tests/bench/core/bench_core.py [--json]`. Costs are this thread's own time, in turns with eager.
 """
 
+import gc
 import json
 import os
 import statistics
@@ -15,15 +16,27 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "..", "differential", "models"), os.path.join(HERE, "..", "..", "support")]
 
 
-def per_call(fn, loops, repeats=9):
-    """Median and minimum microseconds per call."""
-    samples = []
+def over(base, fn, loops, repeats=60, times=1):
+    """What one of `times` repetitions costs over `base`, in microseconds of this thread's own time: {"median", "least"}.
+
+    Both run in turns, in samples of `loops` calls; "least" is the least sample of one less the least of the other, which a busy
+    machine disturbs least."""
+    clock, first, second = time.thread_time, [], []
+    rounds = range(loops)
+    gc.collect()
+    gc.disable()
     for _ in range(repeats):
-        start = time.perf_counter()
-        for _ in range(loops):
+        start = clock()
+        for _ in rounds:
+            base()
+        middle = clock()
+        for _ in rounds:
             fn()
-        samples.append((time.perf_counter() - start) / loops * 1e6)
-    return statistics.median(samples), min(samples)
+        end = clock()
+        first.append((middle - start) / loops / times * 1e6)
+        second.append((end - middle) / loops / times * 1e6)
+    gc.enable()
+    return {"median": statistics.median(b - a for a, b in zip(first, second)), "least": min(second) - min(first)}
 
 
 def memory(code):
@@ -35,25 +48,41 @@ def memory(code):
     return int(out.stdout.split()[-1]) / 1024
 
 
+def trace_us(compiled, call):
+    """Thread time of the first call less that of the second."""
+    start = time.thread_time()
+    call(compiled)
+    middle = time.thread_time()
+    call(compiled)
+    return (2 * middle - start - time.thread_time()) * 1e6
+
+
 def trace_cost():
     import torch
     import breakline
     from models import Gpt, encoder
 
+    def chain(n):
+        space = {}
+        exec("def f(t):\n" + "".join(f"    t = t + {i % 5}\n" for i in range(n)) + "    return t\n", space)
+        return space["f"]
+
     rows = {}
-    for name, build, inputs in (("encoder, 6 layers", lambda: encoder(6), (torch.randn(2, 6, 32),)),
-                                ("GPT, 12 blocks", lambda: Gpt(12), (torch.randint(0, 50, (2, 10)),))):
+    for name, build, inputs, times in (("encoder, 6 layers", lambda: encoder(6).eval(), (torch.randn(2, 6, 32),), 15),
+                                       ("GPT, 12 blocks", lambda: Gpt(12).eval(), (torch.randint(0, 50, (2, 10)),), 15),
+                                       ("1,000 additions", lambda: chain(1_000), (torch.ones(2),), 9),
+                                       ("10,000 additions", lambda: chain(10_000), (torch.ones(2),), 3)):
         costs, ops = [], 0
-        for _ in range(5):
+        for _ in range(times):
             breakline.reset()
-            compiled = breakline.compile(build().eval(), plan="replay")
+            compiled = breakline.compile(build(), plan="replay")
+            gc.collect()
+            gc.disable()
             with torch.no_grad():
-                compiled(*inputs)
-            report = compiled.report()
-            segments = report["targets"][0]["segments"] if "targets" in report else report["segments"]
-            ops = sum(len(s["ops"]) for s in segments)
-            costs.append(sum(s["trace_us"] for s in segments) / ops)
-        rows[name] = {"ops": ops, "us_per_op": statistics.median(costs)}
+                costs.append(trace_us(compiled, lambda f: f(*inputs)))
+            gc.enable()
+            ops = compiled.stats["ops"]
+        rows[name] = {"ops": ops, "us_per_op": statistics.median(costs) / ops, "least": min(costs) / ops}
     return rows
 
 
@@ -62,6 +91,7 @@ def call_cost():
     import breakline
 
     x = torch.randn(8, 8)
+    number = torch.tensor(1)
 
     def one(t):
         return t + 1
@@ -69,24 +99,31 @@ def call_cost():
     def identity(t):
         return t
 
-    def breaks(n):
-        body = "\n".join("    breakline.graph_break()" for _ in range(n))
-        space = {"breakline": breakline}
-        exec(f"def f(t):\n{body or '    pass'}\n    return t\n", space)
-        return breakline.compile(space["f"])
+    rows = {}
+    for name, fn, options in (("no op", identity, {}), ("one op", one, {}), ("one op, replay", one, {"plan": "replay"})):
+        compiled = breakline.compile(fn, **options)
+        for _ in range(5):
+            compiled(x)
+        rows[f"call over eager, {name}"] = over(lambda: fn(x), lambda: compiled(x), 500)
 
-    compiled, same = breakline.compile(one), breakline.compile(identity)
-    none, many = breaks(0), breaks(20)
-    for fn in (compiled, same, none, many):
-        fn(x)
-        fn(x)
-    eager = per_call(lambda: one(x), 20000)[0]
-    ours = per_call(lambda: compiled(x), 20000)[0]
-    plain_identity = per_call(lambda: identity(x), 50000)[0]
-    our_identity = per_call(lambda: same(x), 50000)[0]
-    base, loaded = per_call(lambda: none(x), 20000)[0], per_call(lambda: many(x), 5000)[0]
-    return {"one op eager": eager, "one op compiled": ours, "overhead, one op": ours - eager,
-            "overhead, no op": our_identity - plain_identity, "one break": (loaded - base) / 20}
+    def repeated(line):
+        space = {"breakline": breakline, "torch": torch}
+        exec(f"def inner():\n    breakline.graph_break()\ndef f(t):\n{line * 20 or '    pass'}    return t\n", space)
+        return space["f"]
+
+    plain = repeated("")
+    for name, line, argument in (("graph_break()", "    breakline.graph_break()\n", x), ("in an inlined call", "    inner()\n", x),
+                                 ("print", "    print(end='')\n", x), ("item()", "    t.item()\n", number),
+                                 ("bool", "    if t: pass\n", number), ("under no_grad", "    with torch.no_grad(): breakline.graph_break()\n", x)):
+        broken = repeated(line)
+        compiled, base = breakline.compile(broken), breakline.compile(plain)
+        for _ in range(5):
+            compiled(argument), base(argument)
+        # The eager cost of the line itself is taken off.
+        ours = over(lambda: base(argument), lambda: compiled(argument), 100, times=20)
+        eager = over(lambda: plain(argument), lambda: broken(argument), 100, times=20)
+        rows[f"one break, {name}"] = {"over the same without": ours["least"], "of that eager": eager["least"]}
+    return rows
 
 
 def guard_cost():
@@ -108,13 +145,12 @@ def guard_cost():
 
     # The guards of 150 parameters: a model whose graph is empty but which looks at each of them.
     model = Many()
-    compiled = breakline.compile(model)
+    compiled, same = breakline.compile(model), breakline.compile(lambda x: x)
     x = torch.ones(1)
     with torch.no_grad():
-        compiled(x)
-        compiled(x)
-        loaded = per_call(lambda: compiled(x), 3000)[0]
-    return {"call that guards 150 parameters": loaded}
+        for _ in range(5):
+            compiled(x), same(x)
+        return {"150 parameters, over a call without": over(lambda: same(x), lambda: compiled(x), 200)}
 
 
 def main():
