@@ -60,6 +60,9 @@ bool holds_objects(Value* s) { return s->source < 0 && !s->items.empty(); }
 
 bool Tracer::set_has_object(Value* s, Value* item) {
   if (std::find(s->items.begin(), s->items.end(), item) != s->items.end()) return true;
+  if (item->function_live)  // functions have a value for each source
+    for (Value* known : s->items)
+      if (known->source >= 0 && known->object == item->object) return same(known, item);
   guard_type(item);
   if (item->source < 0) return false;
   // `position` is one more than the set's group, which holds the sources of its first `stop` items.
