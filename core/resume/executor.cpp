@@ -120,6 +120,7 @@ PyObject* run_concretely(State& state) {
         break;
       case Outcome::kReturn:
         if (PyObject* value = deliver_return(state)) return value;
+        if (PyErr_Occurred() && !unwind(state, false)) return nullptr;
         break;
       case Outcome::kRaised:
         if (!unwind(state, false)) return nullptr;

@@ -117,9 +117,26 @@ int32_t RecipeBuilder::emit_new(Value* v) {
     case Kind::kCell:
       s.kind = RecipeKind::kCell;
       return with_fill(std::move(s), [&] { return std::vector<int32_t>{emit(v->items[0])}; });
+    case Kind::kTraceback:
+      s.kind = RecipeKind::kTraceback;
+      s.traceback = v->exception->traceback;
+      return add(std::move(s));
     case Kind::kInstance:
-      s.kind = RecipeKind::kInstance;
       s.object = v->object;
+      if (v->exception) {
+        const trace::ExceptionData& d = *v->exception;
+        s.kind = RecipeKind::kException;
+        s.traceback = d.traceback;
+        s.a = d.initialised;
+        s.b = d.suppress;
+        return with_fill(std::move(s), [&] {
+          std::vector<int32_t> kids = {emit(d.args), emit(d.context), emit(d.cause), emit(d.name), emit(d.owner)};
+          std::vector<int32_t> rest = entries(v->attributes ? v->attributes->dict.get() : nullptr);
+          kids.insert(kids.end(), rest.begin(), rest.end());
+          return kids;
+        });
+      }
+      s.kind = RecipeKind::kInstance;
       return with_fill(std::move(s), [&] {
         std::vector<int32_t> kids;
         if (v->content) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());

@@ -26,6 +26,8 @@ enum class RecipeKind : uint8_t {
   kGenerator,
   kDictView,
   kPartial,
+  kException,
+  kTraceback,
   kListIterator,
   kReversedIterator,
   kRangeIterator,
@@ -46,6 +48,7 @@ struct RecipeStep {
   int64_t a = 0, b = 0, c = 0;
   PyObject *globals = nullptr, *qualname = nullptr;
   std::vector<trace::SetOperation> history;
+  std::vector<trace::TracebackEntry> traceback;
 };
 
 /// Content put into an object after everything exists, so that cycles close.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/resume/recipe.h"
+#include "core/resume/traceback.h"
 #include "core/trace/types.h"
 
 namespace breakline::resume {
@@ -75,6 +76,47 @@ PyObject* named_tuple(PyObject* type, PyObject* items) {
   return PyObject_CallOneArg(type, items);
 }
 
+/// The built-in class whose constructor makes instances of an exception class.
+PyTypeObject* native_exception(PyObject* cls) {
+  auto* t = reinterpret_cast<PyTypeObject*>(cls);
+  while (t->tp_flags & Py_TPFLAGS_HEAPTYPE) t = t->tp_base;
+  return t;
+}
+
+/// Gives the entries as a traceback (new reference), or null when there are none.
+PyObject* traceback_of(const std::vector<trace::TracebackEntry>& entries) {
+  if (entries.empty()) return nullptr;
+  py::Ref carrier = py::Ref::steal(PyObject_CallNoArgs(PyExc_Exception));
+  if (!carrier) return nullptr;
+  PyErr_Restore(Py_NewRef(PyExc_Exception), Py_NewRef(carrier.get()), nullptr);
+  for (const trace::TracebackEntry& e : entries) add_traceback(e.code, e.index, e.globals, nullptr);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+#if PY_VERSION_HEX >= 0x030C0000
+  if (!traceback && value) traceback = PyException_GetTraceback(value);
+#endif
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  return traceback;
+}
+
+bool fill_exception(PyObject* o, const RecipeStep& s, const std::vector<PyObject*>& kid) {
+  if (s.a) {
+    if (native_exception(s.object)->tp_init(o, kid[0], nullptr) < 0) return false;
+  } else if (PyObject_SetAttrString(o, "args", kid[0]) < 0) {
+    return false;
+  }
+  if (kid[3] && PyObject_SetAttrString(o, "name", kid[3]) < 0) return false;
+  if (kid[4] && PyObject_SetAttrString(o, "obj", kid[4]) < 0) return false;
+  PyException_SetContext(o, share(kid[1]));
+  PyException_SetCause(o, share(kid[2]));
+  reinterpret_cast<PyBaseExceptionObject*>(o)->suppress_context = s.b != 0;
+  for (size_t i = 5; i + 1 < kid.size(); i += 2)
+    if (PyObject_GenericSetAttr(o, kid[i], kid[i + 1]) < 0) return false;
+  py::Ref traceback = py::Ref::steal(traceback_of(s.traceback));
+  return !traceback || PyException_SetTraceback(o, traceback.get()) == 0;
+}
+
 PyObject* set_of(const RecipeStep& s) {
   py::Ref set = py::Ref::steal(PySet_New(nullptr));
   for (const trace::SetOperation& op : s.history)
@@ -137,6 +179,14 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return function_of(s, made);
     case RecipeKind::kCell:
       return PyCell_New(nullptr);
+    case RecipeKind::kTraceback: {
+      PyObject* t = traceback_of(s.traceback);
+      return t ? t : Py_NewRef(Py_None);
+    }
+    case RecipeKind::kException: {
+      py::Ref none = py::Ref::steal(PyTuple_New(0));
+      return none ? native_exception(s.object)->tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr) : nullptr;
+    }
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       auto* type = reinterpret_cast<PyTypeObject*>(s.object);
@@ -226,6 +276,11 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
         if (PyObject_SetAttr(o, kid(i), kid(i + 1)) < 0) return false;
       return true;
+    case RecipeKind::kException: {
+      std::vector<PyObject*> kids;
+      for (size_t i = 0; i < f.kids.size(); ++i) kids.push_back(kid(i));
+      return fill_exception(o, s, kids);
+    }
     case RecipeKind::kInstance: {
       const auto inner = static_cast<size_t>(s.a);  // what a dict or list subclass holds comes first
       if (PyList_Check(o)) {

@@ -102,6 +102,10 @@ PyObject* deliver_return(State& state) {
   if (how == OnReturn::kPush) {
     state.push(value);
   } else {
+    if (value != Py_None) {
+      PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(value)->tp_name);
+      --state.top().pc;  // back to the call, where the error is raised
+    }
     Py_DECREF(value);
   }
   return nullptr;

@@ -194,6 +194,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   s->effects.split(s->recipe);
   s->side_effects = !s->effects.empty();
   s->with_torch = torch::available();
+  s->with_handled = state.handled != nullptr;
   s->ambient = t.entry_ambient();
   s->graph = t.graph();
   s->inputs = t.input_sources();

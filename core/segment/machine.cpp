@@ -231,7 +231,7 @@ Segment* Run::find(Site& site) {
   auto& list = site.segments;
   for (size_t i = 0; i < list.size(); ++i) {
     Segment* s = list[i].get();
-    if (s->dead || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
+    if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
     if (s->guards.check(context_)) {
       if (i) std::swap(list[i], list[i - 1]);
       return s;

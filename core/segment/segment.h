@@ -42,6 +42,7 @@ struct Segment {
   Site* site = nullptr;
   guard::GuardProgram guards;
   bool with_torch = false;
+  bool with_handled = false;  ///< built while an exception was being handled outside the frames
   torch::Ambient ambient;
   std::shared_ptr<graph::Graph> graph;
   std::unique_ptr<graph::Plan> plan;     ///< null when there is nothing to run

@@ -294,7 +294,7 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
     *missing = true;
     return nullptr;
   }
-  quiet("AttributeError", true);
+  no_attribute(self, name);
 }
 
 Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
@@ -395,35 +395,88 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
   return live(keep_for_trace(r), child(SourceKind::kAttribute, source, name));
 }
 
-Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
+void Tracer::no_attribute(Value* o, PyObject* name) {
+  PyErr_Clear();
+  if (!would_be_caught()) quiet("AttributeError", true);
+  std::string what(py::utf8(name));
+  if (o->kind == Kind::kConstant && PyType_Check(o->object))
+    raise_attribute_error(o, name, std::string("type object '") + reinterpret_cast<PyTypeObject*>(o->object)->tp_name + "' has no attribute '" + what + "'");
+  std::string type = type_of(o)->tp_name;
+  if (PyTypeObject* t = type_of(o); t->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type.substr(type.rfind('.') + 1);
+  raise_attribute_error(o, name, "'" + type + "' object has no attribute '" + what + "'");
+}
+
+Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool generic) {
   PyTypeObject* t = type_of(o);
   if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
     stop("tensor-subclass", {{"name", t->tp_name}});
   PyObject* getter = lookup(t, py::intern("__getattribute__"));
-  if (getter != generic_getattribute() && !reads_generically(t)) {
-    if (PyFunction_Check(getter)) stop("custom-getattribute", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
-    if (t == partial_type() || t == &PyMethod_Type || PyWeakref_Check(o->object) || PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
-    } else {
-      stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  PyObject* fallback = generic ? nullptr : lookup(t, py::intern("__getattr__"));
+  if (fallback && !PyFunction_Check(fallback)) fallback = nullptr;
+  if (getter != generic_getattribute() && !generic) {
+    if (PyFunction_Check(getter)) {
+      if (!fallback) return call_nested(constant(getter), {o, constant(name)});
+      Value* v = catching(PyExc_AttributeError, [&] { return call_nested(constant(getter), {o, constant(name)}); });
+      return v ? v : call_nested(constant(fallback), {o, constant(name)});
+    }
+    if (!reads_generically(t)) {
+      if (t == partial_type() || t == &PyMethod_Type || (o->kind == Kind::kLive && PyWeakref_Check(o->object)) ||
+          PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
+      } else {
+        stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+      }
     }
   }
+  if (!fallback) return plain_attribute(o, t, name, missing);
+  if (o->kind == Kind::kLive && is_module(o->object) &&
+      py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fallback))->co_filename).ends_with("torch/nn/modules/module.py")) {
+    bool absent = false;
+    Value* v = plain_attribute(o, t, name, &absent);
+    if (!absent) return v;
+    // What Module.__getattr__ does, without running it.
+    for (const char* part : {"_parameters", "_buffers", "_modules"}) {
+      Value* d = dict_get(instance_dict(o), py::intern(part));
+      if (!d) continue;
+      force(d);
+      if (d->kind != Kind::kDict) return call_nested(constant(fallback), {o, constant(name)});
+      if (Value* x = dict_get(d, name)) return x;
+    }
+    if (missing) {
+      *missing = true;
+      return nullptr;
+    }
+    no_attribute(o, name);
+  }
+  bool absent = false;
+  PyObject* a = lookup(t, name);
+  bool may_raise = a && Py_TYPE(a)->tp_descr_get && !is_function_like(a);
+  Value* v = may_raise ? catching(PyExc_AttributeError, [&] { return plain_attribute(o, t, name, &absent); })
+                       : plain_attribute(o, t, name, &absent);
+  if (v && !absent) return v;
+  return call_nested(constant(fallback), {o, constant(name)});
+}
+
+Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* missing) {
+  auto absent = [&]() -> Value* {
+    PyErr_Clear();
+    if (!missing) no_attribute(o, name);
+    *missing = true;
+    return nullptr;
+  };
   if (PyUnicode_GET_LENGTH(name) == 9 && is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
   PyObject* a = lookup(t, name);
   if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
     if (is_name(name, "__dict__")) {
       if (Value* d = instance_dict(o)) return d;
-      quiet("AttributeError", true);
+      return absent();
     }
     if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, t, name);
     if (Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type) {
+      if (o->exception && !(PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return exception_attribute(o, name, missing);
       if (o->kind == Kind::kInstance) {
         if (o->attributes)
           if (Value* v = dict_get(o->attributes, name)) return v;
-        if (missing) {
-          *missing = true;
-          return nullptr;
-        }
-        quiet("AttributeError", true);
+        return absent();
       }
       // A slot written in this trace is in the overlay under its own name.
       for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
@@ -446,32 +499,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing) {
     if (Value* d = instance_dict(o))
       if (Value* v = dict_get(d, name)) return v;
   if (a) return bind(a, o, t, name);
-  PyObject* fallback = lookup(t, py::intern("__getattr__"));
-  if (fallback && PyFunction_Check(fallback)) {
-    if (o->kind == Kind::kLive && is_module(o->object) &&
-        py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fallback))->co_filename).ends_with("torch/nn/modules/module.py")) {
-      // What Module.__getattr__ does, without running it.
-      for (const char* part : {"_parameters", "_buffers", "_modules"}) {
-        Value* d = dict_get(instance_dict(o), py::intern(part));
-        if (!d) continue;
-        force(d);
-        if (d->kind != Kind::kDict) return call_nested(constant(fallback), {o, constant(name)});
-        if (Value* v = dict_get(d, name)) return v;
-      }
-      if (missing) {
-        *missing = true;
-        return nullptr;
-      }
-      quiet("AttributeError", true);
-    }
-    if (missing) stop("observed-exception", {{"exception", "AttributeError in __getattr__"}});
-    return call_nested(constant(fallback), {o, constant(name)});
-  }
-  if (missing) {
-    *missing = true;
-    return nullptr;
-  }
-  quiet("AttributeError", true);
+  return absent();
 }
 
 Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
@@ -550,7 +578,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     call_nested(constant(f), {o, constant(name), v});
     return;
   }
-  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")))
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception)
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   set_attribute_plainly(o, name, v);
 }
@@ -579,6 +607,7 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
       release(nullptr);
       return;
     }
+    if (o->exception && set_exception_attribute(o, name, v)) return;
     PyObject* set = py::type_lookup(Py_TYPE(a), py::intern("__set__"));
     if (set && PyFunction_Check(set)) {
       call_nested(constant(set), {live(a, object_source(a)), o, v});
@@ -601,6 +630,13 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     call_nested(constant(f), {o, constant(name)});
     return;
   }
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")))
+    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  delete_attribute_plainly(o, name);
+}
+
+void Tracer::delete_attribute_plainly(Value* o, PyObject* name) {
+  PyTypeObject* t = type_of(o);
   PyObject* a = lookup(t, name);
   if (a && Py_TYPE(a) == &PyProperty_Type) {
     py::Ref deleter = py::check(PyObject_GetAttrString(a, "fdel"));
@@ -608,8 +644,15 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     call_nested(constant(deleter.get()), {o});
     return;
   }
-  if ((a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) || f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")))
-    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
+    PyObject* drop = py::type_lookup(Py_TYPE(a), py::intern("__delete__"));
+    if (drop && PyFunction_Check(drop)) {
+      call_nested(constant(drop), {live(a, object_source(a)), o});
+      return;
+    }
+    bool held = o->kind == Kind::kInstance && Py_TYPE(a) == &PyMemberDescr_Type && dict_get(instance_dict(o), name);
+    if (!held) stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  }
   Value* d = instance_dict(o);
   if (!d || !dict_get(d, name)) quiet("AttributeError", true);
   dict_delete(d, constant(name));

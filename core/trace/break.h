@@ -36,6 +36,16 @@ struct Break {
   BreakInfo info;
 };
 
+struct Value;
+
+/// Thrown inside the tracer: the program raises `exception` (made in this trace). Caught by the frames' own handlers, or by
+/// builtins that probe; one that would leave the root is raised by the executor instead.
+struct Raise {
+  Value* exception = nullptr;
+  bool reraise = false;   ///< adds no traceback entry at the raising instruction
+  int64_t origin = 0;     ///< outer instruction that raised
+};
+
 /// Thrown inside the tracer: start over, with the instructions noted in `forced_` executed concretely.
 struct Restart {};
 

@@ -24,6 +24,19 @@ PyObject* name_of_attribute(Tracer& t, Value* v) {
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   t.force(v);
   int r;
+  // A metaclass with an answer of its own (ABCMeta's is asked directly).
+  if (PyType_Check(cls) && Py_TYPE(cls) != &PyType_Type) {
+    PyObject* f = t.lookup(Py_TYPE(cls), py::intern("__instancecheck__"));
+    if (f && PyFunction_Check(f) && reinterpret_cast<PyObject*>(t.type_of(v)) != cls) {
+      std::string_view file = py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f))->co_filename);
+      if (!file.ends_with("/abc.py") && file != "<frozen abc>" && !file.ends_with("/nn/parameter.py") && !file.ends_with("/enum.py"))
+        return t.truth(t.call_nested(t.constant(f), {t.constant(cls), v}));
+    }
+  } else if (PyTuple_Check(cls)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
+      if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
+    return false;
+  }
   if (v->kind == Kind::kTensor && v->source >= 0 && v->object) {
     r = PyObject_IsInstance(v->object, cls);
   } else if (v->kind == Kind::kTensor) {
@@ -81,20 +94,22 @@ Value* do_next(Tracer& t, PyObject*, Values& a, Keywords&) {
   Value* x = t.next_of(a[0]);
   if (x) return x;
   if (a.size() > 1) return a[1];
-  t.quiet("StopIteration", true);
+  t.stop_iteration(a[0]);
 }
 Value* do_getattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() < 2) t.quiet("getattr", true);
   PyObject* name = name_of_attribute(t, a[1]);
   bool missing = false;
-  Value* v = t.attribute(a[0], name, a.size() > 2 ? &missing : nullptr);
-  return missing ? a[2] : v;
+  if (a.size() < 3) return t.attribute(a[0], name);
+  Value* v = t.catching(PyExc_AttributeError, [&] { return t.attribute(a[0], name, &missing); });
+  return missing || !v ? a[2] : v;
 }
 Value* do_hasattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 2) t.quiet("hasattr", true);
   bool missing = false;
-  t.attribute(a[0], name_of_attribute(t, a[1]), &missing);
-  return t.boolean(!missing);
+  PyObject* name = name_of_attribute(t, a[1]);
+  Value* v = t.catching(PyExc_AttributeError, [&] { return t.attribute(a[0], name, &missing); });
+  return t.boolean(v && !missing);
 }
 Value* do_setattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 3) t.quiet("setattr", true);

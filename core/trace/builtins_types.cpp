@@ -76,8 +76,17 @@ Value* do_number(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   for (Value* v : a) {
     t.force(v);
     if (v->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", t.name_of(f)}});
-    for (const char* name : {"__float__", "__int__", "__index__"})
-      if (Value* m = t.special_method(v, name)) return t.call_nested(m, {v});
+    static constexpr const char* kInt[] = {"__int__", "__index__", "__trunc__"};
+    static constexpr const char* kFloat[] = {"__float__", "__index__", "__index__"};
+    static constexpr const char* kComplex[] = {"__complex__", "__float__", "__index__"};
+    bool integral = f == reinterpret_cast<PyObject*>(&PyLong_Type), real = f == reinterpret_cast<PyObject*>(&PyFloat_Type);
+    for (const char* name : integral ? kInt : real ? kFloat : kComplex)
+      if (Value* m = t.special_method(v, name)) {
+        PyObject* c = t.constant_of(t.call_nested(m, {v}));
+        bool exact = c && (integral ? PyLong_CheckExact(c) : real ? PyFloat_CheckExact(c) : PyComplex_CheckExact(c));
+        if (exact && a.size() == 1) return t.constant(c);
+        t.quiet("conversion to a number", true);
+      }
   }
   return t.fold(f, a, k);
 }

@@ -45,6 +45,10 @@ Value* Tracer::run_nested() {
     --nesting_;
     forced_[at] = std::move(b.info);
     throw Restart{};
+  } catch (Raise&) {
+    --nesting_;
+    while (frames_.size() > base) frames_.pop_back();
+    throw;
   } catch (...) {
     --nesting_;
     throw;
@@ -228,24 +232,6 @@ Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* c
     return g;
   }
   frames_.push_back(std::move(f));
-  return nullptr;
-}
-
-Value* Tracer::generator_next(Value* g) {
-  if (g->exhausted) return nullptr;
-  mutated();
-  ++g->position;
-  frames_.push_back(std::move(g->frame));
-  yielded_ = false;
-  Value* r = run_nested();
-  if (yielded_) {
-    yielded_ = false;
-    g->frame = std::move(yielded_frame_);
-    return r;
-  }
-  g->exhausted = true;
-  g->frame = nullptr;
-  g->items.push_back(r);  // the value of a return statement
   return nullptr;
 }
 

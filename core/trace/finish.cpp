@@ -19,10 +19,21 @@ void Tracer::rewind_generator(Value* g) {
 
 void Tracer::check_rebuildable(Value* v, std::unordered_set<Value*>& seen) {
   if (!v || !seen.insert(v).second) return;
+  // An iterator of a dict that has grown since can only be a real one made before.
+  if (v->kind == Kind::kIterator && v->iterator == IteratorKind::kDictView && !v->exhausted && dict_size(v->items[0]->items[0]) != v->stop) {
+    BreakInfo b;
+    b.reason = "generator-alive";
+    b.quiet = true;
+    forced_[v->created_at] = std::move(b);
+    throw Restart{};
+  }
   if (v->kind == Kind::kGenerator && (v->position != 0 || v->exhausted)) rewind_generator(v);
   for (Value* i : v->items) check_rebuildable(i, seen);
   check_rebuildable(v->content, seen);
   check_rebuildable(v->owner, seen);
+  if (v->exception)
+    for (Value* i : {v->exception->args, v->exception->context, v->exception->cause, v->exception->name, v->exception->owner})
+      check_rebuildable(i, seen);
   if (v->attributes) check_rebuildable(v->attributes, seen);
   if (v->dict && (v->source < 0 || v->dirty))
     for (DictEntry& e : v->dict->entries) {
@@ -79,6 +90,9 @@ void Tracer::alias_guards() {
 
 void Tracer::finish() {
   for (auto& f : frames_) note_lines(*f);
+  // A generator that is dropped while it waits inside try runs its handlers at that moment: such a one has to be real.
+  for (Value* g : generators_)
+    if (g->frame && g->frame->code->handler(std::max(0, g->frame->pc - 1))) rewind_generator(g);
   std::unordered_set<Value*> seen;
   if (exit_ == ExitKind::kReturn) {
     check_rebuildable(return_value_, seen);

@@ -25,9 +25,17 @@ bool has_plain_layout(PyTypeObject* type) {
 
 }  // namespace
 
-Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords) {
+Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain) {
   std::string name = type->tp_name;
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) quiet("exception object");
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    Value* e = make_exception(type, args);
+    if (!e) quiet("exception object");
+    PyObject* init = lookup(type, py::intern("__init__"));
+    if (init && PyFunction_Check(init)) return initialise(e, type, args, keywords);
+    args.insert(args.begin(), e);
+    exception_method(e, "__init__", args, keywords);
+    return e;
+  }
   if (type == partial_type()) {
     if (args.empty()) quiet("functools.partial", true);
     Value* p = make(Kind::kPartial);
@@ -85,7 +93,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords)
     stop("constructor", {{"class", name}});
   }
   PyTypeObject* meta = Py_TYPE(type);
-  if (!is_plain_metaclass(meta)) {
+  if (!plain && !is_plain_metaclass(meta)) {
     PyObject* f = py::type_lookup(meta, py::intern("__call__"));
     if (f && PyFunction_Check(f)) {
       // Enum look-up by value and the like: a class with an own way of being called.

@@ -63,6 +63,8 @@ Value* Tracer::run(size_t base) {
       }
       ++f.pc;
       table[static_cast<size_t>(in.op)](*this, f, in);
+    } catch (Raise& r) {
+      unwind(r, base);
     } catch (Break& b) {
       if (nesting_ > 0) throw;
       if (mutations_ != mutations_before) {

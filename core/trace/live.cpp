@@ -287,6 +287,7 @@ PyTypeObject* Tracer::type_of(Value* v) {
     case Kind::kInstance: return reinterpret_cast<PyTypeObject*>(v->object);
     case Kind::kSuper: return &PySuper_Type;
     case Kind::kGenerator: return &PyGen_Type;
+    case Kind::kTraceback: return &PyTraceBack_Type;
     case Kind::kDictView: return v->number == 0 ? &PyDictKeys_Type : v->number == 1 ? &PyDictValues_Type : &PyDictItems_Type;
     default: stop("builtin", {{"function", "type"}});
   }

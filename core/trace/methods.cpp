@@ -29,14 +29,17 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
       if (n == "__iter__") return self;
       if (n == "__next__") {
         if (Value* x = next_of(self)) return x;
-        quiet("StopIteration", true);
+        stop_iteration(self);
       }
-      if (self->kind == Kind::kGenerator) stop("generator-method", {{"name", n}});
+      if (self->kind == Kind::kGenerator) {
+        if (Value* x = generator_method(self, n, args)) return x;
+        stop("generator-method", {{"name", n}});
+      }
       return nullptr;
     case Kind::kConstant:
       if (PyType_Check(self->object) && n == "__call__") {
         Values rest(args.begin() + 1, args.end());
-        Value* r = instantiate(reinterpret_cast<PyTypeObject*>(self->object), rest, keywords);
+        Value* r = instantiate(reinterpret_cast<PyTypeObject*>(self->object), rest, keywords, true);
         return r ? r : run_nested();
       }
       if (PyType_Check(self->object) && n == "mro") return fold(py::type_lookup(&PyType_Type, py::intern("mro")), args, keywords);
@@ -44,15 +47,17 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
       return nullptr;
     case Kind::kLive:
     case Kind::kInstance:
+      if (self->exception)
+        if (Value* r = exception_method(self, n, args, keywords)) return r;
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
       if (n == "__setattr__" && args.size() == 3) {
         set_attribute_plainly(self, need_constant(args[1], "attribute name"), args[2]);
         return none();
       }
-      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, need_constant(args[1], "attribute name"), nullptr);
+      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, need_constant(args[1], "attribute name"), nullptr, true);
       if (n == "__delattr__" && args.size() == 2) {
-        delete_attribute(self, need_constant(args[1], "attribute name"));
+        delete_attribute_plainly(self, need_constant(args[1], "attribute name"));
         return none();
       }
       if (n == "__init__" && args.size() == 1) return none();
@@ -102,8 +107,9 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "pop") {
     int64_t i = -1;
     if (a.size() > 1 && !int_of(a[1], &i)) return nullptr;
+    if (!size) raise_text(PyExc_IndexError, "pop from empty list");
     if (i < 0) i += size;
-    if (i < 0 || i >= size) quiet("IndexError", true);
+    if (i < 0 || i >= size) raise_text(PyExc_IndexError, "pop index out of range");
     Value* v = items[static_cast<size_t>(i)];
     list_touch(s);
     items.erase(items.begin() + i);
@@ -216,7 +222,7 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
     Value* v = dict_get(s, a[1]);
     if (!v) {
       if (a.size() > 2) return a[2];
-      quiet("KeyError", true);
+      raise(PyExc_KeyError, {a[1]});
     }
     dict_delete(s, a[1]);
     return v;
@@ -285,7 +291,7 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
     return none();
   }
   if ((n == "discard" || n == "remove") && a.size() == 2 && !frozen) {
-    if (n == "remove" && !contains(s, a[1])) quiet("KeyError", true);
+    if (n == "remove" && !contains(s, a[1])) raise(PyExc_KeyError, {a[1]});
     set_apply(s, SetOperation::kDiscard, a[1]);
     return none();
   }

@@ -15,5 +15,6 @@ const OpTable& opcode_table();
 void add_value_opcodes(OpTable& table);
 void add_control_opcodes(OpTable& table);
 void add_build_opcodes(OpTable& table);
+void add_exception_opcodes(OpTable& table);
 
 }  // namespace breakline::trace

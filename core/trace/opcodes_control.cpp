@@ -53,8 +53,9 @@ struct ControlOpcodes {
   }
   static void send(Tracer& t, SymFrame& f, const Instr& in) {
     Value* it = t.force(t.peek(2));
-    if (t.constant_of(t.peek(1)) != Py_None) t.stop("generator-method", {{"name", "send"}});
-    Value* x = t.next_of(it);
+    bool plain = t.constant_of(t.peek(1)) == Py_None;
+    if (!plain && it->kind != Kind::kGenerator) t.stop("generator-method", {{"name", "send"}});
+    Value* x = plain ? t.next_of(it) : t.generator_resume(it, t.peek(1), nullptr);
     if (x) {
       t.peek(1) = x;
       return;
@@ -101,7 +102,10 @@ struct ControlOpcodes {
                            : self->kind == Kind::kInstance ? reinterpret_cast<PyTypeObject*>(self->object) : nullptr;
       if (type && is_own_region_exit(leave->items[0]->object, type)) return t.push(t.none());
     }
-    t.quiet("with exit");
+    Value* e = t.peek(1);
+    if (!leave || !e->exception) t.quiet("with exit");
+    Value* r = t.call(leave, {t.constant(e->object), e, t.exception_attribute(e, py::intern("__traceback__"), nullptr)}, {});
+    if (r) t.push(r);
   }
   static void push_exc_info(Tracer& t, SymFrame&, const Instr&) {
     Value* v = t.pop();
@@ -119,6 +123,16 @@ struct ControlOpcodes {
   static void check_exc_match(Tracer& t, SymFrame&, const Instr&) {
     Value* left = t.peek(2);
     PyObject* cls = t.constant_of(t.peek(1));
+    if (cls && left->exception) {
+      bool fits = PyExceptionClass_Check(cls);
+      if (PyTuple_Check(cls)) {
+        fits = true;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) fits = fits && PyExceptionClass_Check(PyTuple_GET_ITEM(cls, i));
+      }
+      if (!fits) t.quiet("exception match", true);
+      t.drop(1);
+      return t.push(t.boolean(t.is_exception_of(left, cls)));
+    }
     if (!cls || left->kind != Kind::kLive) t.quiet("exception match");
     t.guard_type(left);
     int m = PyErr_GivenExceptionMatches(left->object, cls);

@@ -114,7 +114,8 @@ struct Opcodes {
     if (torch::available() && owner->kind == Kind::kLive && torch::is_tensor(owner->object)) return t.attribute(owner, name);
     PyTypeObject* type = t.type_of(owner);
     PyObject* a = t.lookup(type, name);
-    if (a && Py_TYPE(a) == &PyProperty_Type) {
+    PyObject* own = t.lookup(type, py::intern("__getattribute__"));
+    if (a && Py_TYPE(a) == &PyProperty_Type && !t.lookup(type, py::intern("__getattr__")) && !(own && PyFunction_Check(own))) {
       py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
       if (PyFunction_Check(getter.get())) {
         Value* r = t.call(t.constant(getter.get()), {owner}, {});
@@ -332,7 +333,7 @@ void add_value_opcodes(OpTable& table) {
   put(Op::kStoreSubscr, Opcodes::store_subscr);
   put(Op::kDeleteSubscr, Opcodes::delete_subscr);
   put(Op::kGetLen, Opcodes::get_len);
-  for (Op op : {Op::kRaiseVarargs, Op::kReraise, Op::kCheckEgMatch, Op::kPrepReraiseStar, Op::kStopIterationError})
+  for (Op op : {Op::kCheckEgMatch, Op::kPrepReraiseStar, Op::kStopIterationError})
     put(op, Opcodes::step);
 }
 
@@ -342,6 +343,7 @@ const OpTable& opcode_table() {
     add_value_opcodes(t);
     add_control_opcodes(t);
     add_build_opcodes(t);
+    add_exception_opcodes(t);
     return t;
   }();
   return table;

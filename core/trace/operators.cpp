@@ -94,11 +94,12 @@ int Tracer::truth(Value* v) {
         Value* r = call_nested(constant(f), {v});
         PyObject* c = constant_of(r);
         if (!c) stop("data-dependent-bool", {{"value", describe(v)}, {"result", describe(r)}});
+        if (!PyBool_Check(c)) quiet("__bool__ should return bool", true);
         return c == Py_True;
       }
       if (PyObject* f = lookup(t, py::intern("__len__"))) {
         if (!PyFunction_Check(f)) stop("builtin", {{"function", "bool"}, {"arg_types", t->tp_name}});
-        return truth(call_nested(constant(f), {v}));
+        return truth(length(v));
       }
       return 1;
     }
@@ -128,7 +129,13 @@ Value* Tracer::length(Value* v) {
       return integer(n);
     }
     default:
-      if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
+      if (Value* f = special_method(v, "__len__")) {
+        Value* n = call_nested(f, {v});
+        int64_t size;
+        PyObject* c = constant_of(n);
+        if (!c || !PyLong_CheckExact(c) || !int_of(n, &size) || size < 0) quiet("len", true);
+        return n;
+      }
       if (Value* p = payload(v)) return length(p);
       if (v->kind == Kind::kInstance || v->kind == Kind::kLive) {
         if (!lookup(type_of(v), py::intern("__len__"))) quiet("len", true);
@@ -337,13 +344,13 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   }
   if (in_place)
     if (Value* f = special_method(a, kInPlaceMethods[base])) {
-      Value* r = call_nested(f, {a, b});
+      Value* r = force(call_nested(f, {a, b}));
       if (!(r->kind == Kind::kConstant && r->object == Py_NotImplemented)) return r;
     }
   auto try_method = [&](Value* self, const char* name, Value* other) -> Value* {
     Value* f = special_method(self, name);
     if (!f) return nullptr;
-    Value* r = call_nested(f, {self, other});
+    Value* r = force(call_nested(f, {self, other}));
     return r->kind == Kind::kConstant && r->object == Py_NotImplemented ? nullptr : r;
   };
   bool right_first = b->kind == Kind::kLive || b->kind == Kind::kInstance;
@@ -353,6 +360,16 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (Value* r = try_method(a, kBinary[base].method, b)) return r;
   if (!right_first && type_of(b) != type_of(a))
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
+  // Objects of Python classes and plain constants have no other way.
+  auto only_methods = [&](Value* v) {
+    if (v->kind == Kind::kConstant) return guard::is_plain_constant(v->object);
+    if (v->kind == Kind::kInstance) return true;
+    if (v->kind != Kind::kLive) return false;
+    for (PyTypeObject* t = type_of(v); t; t = t->tp_base)
+      if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return t == &PyBaseObject_Type;
+    return false;
+  };
+  if (only_methods(a) && only_methods(b)) quiet("binary operator", true);
   stop("builtin", {{"function", std::string(kBinary[base].function)}, {"arg_types", describe(a) + ", " + describe(b)}});
 }
 
@@ -426,17 +443,25 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     if (!r) quiet("comparison", true);
     return constant_new(r);
   }
+  bool declined = false;  // a method gave NotImplemented
   auto try_method = [&](Value* self, int which, Value* other) -> Value* {
     Value* f = special_method(self, kCompareMethods[which]);
     if (!f) return nullptr;
-    Value* r = call_nested(f, {self, other});
+    Value* r = force(call_nested(f, {self, other}));
+    declined = declined || (r->kind == Kind::kConstant && r->object == Py_NotImplemented);
     return r->kind == Kind::kConstant && r->object == Py_NotImplemented ? nullptr : r;
   };
+  bool right_first = (b->kind == Kind::kLive || b->kind == Kind::kInstance) && type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a));
+  if (right_first)
+    if (Value* r = try_method(b, kSwapped[op], a)) return r;
   if (Value* r = try_method(a, op, b)) return r;
-  if (Value* r = try_method(b, kSwapped[op], a)) return r;
-  if (op == Py_NE) {  // object.__ne__ asks __eq__
+  if (!right_first)
+    if (Value* r = try_method(b, kSwapped[op], a)) return r;
+  if (op == Py_NE && !declined) {  // object.__ne__ asks __eq__
     if (special_method(a, "__eq__") || special_method(b, "__eq__")) return boolean(!equal(a, b));
   }
+  if (declined && equality) return boolean(same(a, b) == (op == Py_EQ));
+  if (declined) quiet("comparison", true);
   if (Value* p = plain_payload(a, "__eq__")) {
     Value* q = payload(b) ? plain_payload(b, "__eq__") : b;
     if (q && (op == Py_EQ || op == Py_NE)) return compare(op, p, q);
@@ -494,7 +519,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
       Py_ssize_t j = PyNumber_AsSsize_t(i, PyExc_IndexError);
       if (j == -1 && PyErr_Occurred()) quiet("subscript", true);
       if (j < 0) j += n;
-      if (j < 0 || j >= n) quiet("IndexError", true);
+      if (j < 0 || j >= n) raise_text(PyExc_IndexError, c->kind == Kind::kList ? "list index out of range" : "tuple index out of range");
       return c->items[static_cast<size_t>(j)];
     }
     case Kind::kDict: {
@@ -502,12 +527,12 @@ Value* Tracer::subscript(Value* c, Value* k) {
       if (v) return v;
       if (c->type == default_dict_type()) {
         Value* factory = force(attribute(c, py::intern("default_factory")));
-        if (factory->kind == Kind::kConstant && factory->object == Py_None) quiet("KeyError", true);
+        if (factory->kind == Kind::kConstant && factory->object == Py_None) raise(PyExc_KeyError, {k});
         v = call_nested(factory, {});
         dict_set(c, k, v);
         return v;
       }
-      quiet("KeyError", true);
+      raise(PyExc_KeyError, {k});
     }
     case Kind::kConstant: {
       PyObject* o = c->object;

@@ -102,6 +102,7 @@ Value* Tracer::iterator_of(Value* v) {
       Value* it = make(Kind::kIterator);
       it->iterator = IteratorKind::kDictView;
       it->items = {v};
+      it->created_at = outer_instruction_;
       it->stop = dict_size(v->items[0]);
       return it;
     }
@@ -158,8 +159,7 @@ Value* Tracer::next_of(Value* it) {
   if (it->kind == Kind::kInstance || it->kind == Kind::kLive) {
     PyTypeObject* t = type_of(it);
     PyObject* f = lookup(t, py::intern("__next__"));
-    // An own iterator class ends by raising StopIteration, which only the executor can do.
-    if (f && PyFunction_Check(f)) stop("live-iterator", {{"class", t->tp_name}});
+    if (f && PyFunction_Check(f)) return catching(PyExc_StopIteration, [&] { return call_nested(constant(f), {it}); });
     quiet("next of a live iterator");
   }
   if (it->kind != Kind::kIterator) quiet("next", true);
@@ -196,7 +196,7 @@ Value* Tracer::next_of(Value* it) {
     case IteratorKind::kDictView: {
       Value* view = it->items[0];
       Value* d = view->items[0];
-      if (dict_size(d) != it->stop) quiet("dictionary changed size during iteration", true);
+      if (dict_size(d) != it->stop) raise_text(PyExc_RuntimeError, "dictionary changed size during iteration");
       if (it->position >= it->stop) return end();
       mutated();
       DictEntry& e = d->dict->entries[static_cast<size_t>(it->position++)];

@@ -26,6 +26,8 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
     if (Value* f = t.special_method(v, name)) return t.call_nested(f, {v});
     if (conversion == 1)
       if (Value* f = t.special_method(v, "__repr__")) return t.call_nested(f, {v});
+    if (v->exception)
+      if (PyObject* e = t.real_exception(v)) return t.constant_new(conversion == 1 ? PyObject_Str(e) : conversion == 2 ? PyObject_Repr(e) : PyObject_ASCII(e));
     if (v->kind == Kind::kLive && PyExceptionInstance_Check(v->object)) t.quiet("text of an exception");
     t.stop("builtin", {{"function", conversion == 1 ? "str" : "repr"}, {"arg_types", t.describe(v)}});
   }

@@ -51,6 +51,8 @@ void Tracer::reset() {
   last_origin_at_ = -1;
   yielded_ = false;
   yielded_frame_ = nullptr;
+  expecting_ = 0;
+  generators_.clear();
 }
 
 void Tracer::start(const std::vector<EntryFrame>& entry) {
@@ -179,10 +181,7 @@ Value* Tracer::constant(PyObject* object) {
 }
 
 Value* Tracer::constant_new(PyObject* fresh) {
-  if (!fresh) {
-    PyErr_Clear();
-    quiet("constant expression", true);
-  }
+  if (!fresh) raise_pending("constant expression");
   keep(fresh);
   return constant(fresh);
 }

@@ -190,7 +190,10 @@ class Tracer {
   // attributes. `missing`: set instead of stopping when there is no such attribute.
   Value* attribute(Value* owner, PyObject* name, bool* missing = nullptr);
   Value* tensor_attribute(Value* tensor, PyObject* name, bool* missing);
-  Value* instance_attribute(Value* owner, PyObject* name, bool* missing);
+  /// `generic`: as object.__getattribute__ does it, without the class's own ways.
+  Value* instance_attribute(Value* owner, PyObject* name, bool* missing, bool generic = false);
+  Value* plain_attribute(Value* owner, PyTypeObject* type, PyObject* name, bool* missing);
+  [[noreturn]] void no_attribute(Value* owner, PyObject* name);
   Value* class_attribute(PyTypeObject* cls, PyObject* name, bool* missing);
   Value* module_attribute(PyObject* module, PyObject* name, bool* missing);
   Value* super_attribute(Value* super, PyObject* name, bool* missing);
@@ -200,6 +203,7 @@ class Tracer {
   void set_attribute(Value* owner, PyObject* name, Value* value);
   void set_attribute_plainly(Value* owner, PyObject* name, Value* value);
   void delete_attribute(Value* owner, PyObject* name);
+  void delete_attribute_plainly(Value* owner, PyObject* name);
 
   // calls. Null: a frame was pushed whose return value is the result.
   Value* call(Value* callee, Values args, Keywords keywords);
@@ -212,7 +216,8 @@ class Tracer {
                Values& args, Keywords& keywords);
   /// The frame of a Python function that has a row of its own among the builtins: null when it was pushed.
   Value* enter_python(PyObject* function, Values& args, Keywords& keywords);
-  Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords);
+  /// `plain`: as type.__call__ does it, whatever the metaclass says.
+  Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain = false);
   Value* new_instance(PyTypeObject* type);
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
   /// A Python object of constants only, lists and dicts included (not to be changed); null when v is no such thing.
@@ -257,7 +262,47 @@ class Tracer {
   Value* run_nested();
   std::string module_path(Value* v);
   Value* super_call(Values& args);
-  Value* generator_next(Value* generator);
+  Value* generator_next(Value* generator) { return generator_resume(generator, nullptr, nullptr); }
+  /// Runs a generator to its next yield; null when it returned (items[3] is then its value). `thrown`: raised in it instead of sending.
+  Value* generator_resume(Value* generator, Value* sent, Value* thrown);
+  Value* generator_method(Value* generator, const std::string& name, Values& args);
+
+  // exceptions made in the trace (exceptions.cpp)
+  /// Raises an exception that the program can catch; when nothing would, the executor raises eager's own.
+  [[noreturn]] void raise(PyObject* type, Values args = {});
+  [[noreturn]] void raise_text(PyObject* type, const std::string& text);
+  [[noreturn]] void raise_attribute_error(Value* owner, PyObject* name, const std::string& text);
+  /// Raises what the pending Python error is; `what` names it for the case that it can't be modelled.
+  [[noreturn]] void raise_pending(const std::string& what);
+  [[noreturn]] void raise_value(Value* exception, bool reraise = false);
+  [[noreturn]] void stop_iteration(Value* generator);
+  /// An instance of an exception class, or null when only a real one will do.
+  Value* make_exception(PyTypeObject* type, Values args);
+  bool is_exception_of(Value* v, PyObject* cls);
+  Value* exception_attribute(Value* exception, PyObject* name, bool* missing);
+  bool set_exception_attribute(Value* exception, PyObject* name, Value* value);
+  Value* exception_method(Value* exception, const std::string& name, Values& args, Keywords& keywords);
+  /// A real object like it, for its texts; null when its arguments are no constants.
+  PyObject* real_exception(Value* exception);
+  Value* handled_exception() { return handled_; }
+  /// Runs `work`; null when it raised an exception of class `cls` that was made in this trace.
+  template <class Work>
+  Value* catching(PyObject* cls, Work work) {
+    ++expecting_;
+    try {
+      Value* r = work();
+      --expecting_;
+      return r;
+    } catch (Raise& r) {
+      --expecting_;
+      if (!is_exception_of(r.exception, cls)) throw;
+      mutated();
+      return nullptr;
+    } catch (...) {
+      --expecting_;
+      throw;
+    }
+  }
   int outer_nesting() const { return nesting_; }
   size_t depth() const { return frames_.size(); }
   const Options& options() const { return options_; }
@@ -280,6 +325,10 @@ class Tracer {
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
   void rewind_generator(Value* generator);
+  bool would_be_caught() const;
+  void set_context(Value* exception);
+  void unwind(Raise& r, size_t base);
+  Value* delegate_of(Value* generator);
 
   Options options_;
   const SiteHints& hints_;
@@ -353,6 +402,8 @@ class Tracer {
   bool yielded_ = false;
   std::unique_ptr<SymFrame> yielded_frame_;
   size_t run_base_ = 0;
+  int expecting_ = 0;               ///< builtins on the way that catch what is raised
+  std::vector<Value*> generators_;  ///< made in this trace and started
 };
 
 }  // namespace breakline::trace

@@ -32,6 +32,7 @@ enum class Kind : uint8_t {
   kGenerator,  ///< suspended frame
   kDictView,   ///< items[0] = dict; `number`: 0 keys, 1 values, 2 items
   kPartial,    ///< functools.partial made here: items: function, args tuple, keywords dict
+  kTraceback,  ///< traceback of an exception made here, as it was when it was read: `exception`
 };
 
 enum class IteratorKind : uint8_t {
@@ -58,6 +59,23 @@ struct DictEntry {
 struct DictData {
   std::vector<DictEntry> entries;
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
+};
+
+/// One entry of the traceback of an exception raised in the trace.
+struct TracebackEntry {
+  const bytecode::Code* code;
+  int index;            ///< instruction
+  PyObject* globals;
+};
+
+/// An exception made in the trace (a kInstance) beyond its attributes.
+struct ExceptionData {
+  Value* args = nullptr;                  ///< tuple
+  Value *context = nullptr, *cause = nullptr;
+  Value *name = nullptr, *owner = nullptr;  ///< AttributeError.name and .obj, NameError.name
+  bool suppress = false;                  ///< __suppress_context__
+  bool initialised = false;               ///< the native __init__ ran
+  std::vector<TracebackEntry> traceback;  ///< in the order they were added: innermost first
 };
 
 /// One step in a set's history. The order a set is iterated in depends on how it came about, so a set is
@@ -100,6 +118,8 @@ struct Value {
   Value* attributes = nullptr;        ///< instance dict (kLive, kInstance, kFunction)
   PyObject *globals = nullptr, *builtins = nullptr, *qualname = nullptr;
   std::unique_ptr<SymFrame> frame;    ///< kGenerator
+  Value* handled = nullptr;           ///< kGenerator: what it handles while it is suspended
+  std::unique_ptr<ExceptionData> exception;  ///< kInstance of an exception class, kTraceback
   std::vector<SetOperation> history;  ///< kSet
   int64_t position = 0, stop = 0, step = 1;
   int64_t created_at = 0;  ///< instruction count, for generators
