@@ -153,6 +153,9 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
         raise_break(root, s->break_info, r, s->break_index);
         return nullptr;
       }
+      bool skips = s->break_info.reason == "skip-frame";
+      s->gives_up = skips && t.frames().size() == 1 && s->break_info.place.size() == 1;
+      s->plain_rest = (skips && s->break_info.place.size() == t.frames().size()) || s->break_info.reason == "step-unsupported";
     }
   }
   resume::RecipeBuilder builder(t, s->recipe);

@@ -86,14 +86,14 @@ std::vector<int> lines_of(const State& state) {
 }
 
 /// Replaces the callee of the call that comes next when only its own body is to stay plain Python.
-void skip_body(State& state) {
+void skip_body(State& state, bool whole) {
   const bytecode::Instr& next = state.top().code->instrs[static_cast<size_t>(state.top().pc)];
   if (next.op != bytecode::Op::kCall) return;
   bytecode::CallSlots slots =
       bytecode::call_slots(next.arg, state.operand(next.arg + 2) == nullptr, state.operand(next.arg + 1) == nullptr);
   PyObject*& callee = state.operand(slots.callable);
   if (!callee || !PyFunction_Check(callee)) return;
-  PyObject* stand_in = options().skipping_callee(callee);
+  PyObject* stand_in = whole ? options().plain_callee(callee) : options().skipping_callee(callee);
   if (!stand_in) return;
   PyObject* old = callee;
   callee = stand_in;
@@ -209,6 +209,8 @@ class Run {
   /// Executes until an exception was handled or the root is done.
   Next run_to_exception(PyObject** result);
   Next run_loop(Segment& s, PyObject** result);
+  /// Runs as plain Python until fewer than `depth` frames are left; functions of the user that are called are compiled.
+  Next run_plainly(size_t depth, bool region, PyObject** result);
   PyObject* run_rest();
   void note_edge(Segment& to);
 
@@ -299,6 +301,12 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
 
 Run::Next Run::run_segment(Segment& s, PyObject** result) {
   ++s.runs;
+  if (s.gives_up) {
+    if (root_.resets == resets_) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
+    context_.release();
+    previous_ = nullptr;
+    return run_plainly(1, s.region, result);
+  }
   OwnedList outputs(scratch_.outputs);
   bool failed;
   run_plan(s, outputs, &failed);
@@ -346,7 +354,9 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
   previous_ = &s;
   if (s.break_index >= 0 && root_.resets == resets_) ++root_.breaks[static_cast<size_t>(s.break_index)].events;
   watch_.instruction_begins(s.break_index);
+  size_t depth = state_.frames.size();
   Next n = step(&s, s.region, result);
+  if (n == Next::kSite && s.plain_rest && state_.frames.size() >= depth) return run_plainly(depth, s.region, result);
   if (n == Next::kSite && s.stretch) return run_loop(s, result);
   return n;
 }
@@ -362,7 +372,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
   std::vector<int> lines;
   Outcome outcome;
   ++coverage().ops_executor;
-  if (s && options().skipping_callee) skip_body(state_);
+  if (s && options().skipping_callee) skip_body(state_, !s->plain_rest && s->break_info.reason == "skip-frame");
   {
     RegionScope scope(region, region_);
     outcome = resume::execute(state_);
@@ -417,6 +427,16 @@ Run::Next Run::run_to_exception(PyObject** result) {
       if (PyErr_Occurred()) return after_raise(false, result);
     }
   }
+}
+
+Run::Next Run::run_plainly(size_t depth, bool region, PyObject** result) {
+  while (state_.frames.size() >= depth) {
+    const bytecode::Instr& next = state_.top().code->instrs[static_cast<size_t>(state_.top().pc)];
+    if (next.op == bytecode::Op::kCall && options().compiling_call) options().compiling_call(state_, next);
+    Next n = step(nullptr, region, result);
+    if (n != Next::kSite) return n;
+  }
+  return Next::kSite;
 }
 
 Run::Next Run::run_loop(Segment& s, PyObject** result) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/policy/policy.h"
+#include "core/resume/state.h"
 #include "core/trace/tracer.h"
 
 namespace breakline::segment {
@@ -21,6 +22,10 @@ struct EngineOptions {
   Fault fault = Fault::kNone;
   /// What to call in place of a callee whose body alone stays plain Python; null result: call it as it is.
   PyObject* (*skipping_callee)(PyObject* callee) = nullptr;
+  /// The same for a callee that gives its frame up (skip_frame), whatever it is marked as.
+  PyObject* (*plain_callee)(PyObject* callee) = nullptr;
+  /// Before a call in a frame that was given up: the user's function called becomes a compiled one.
+  void (*compiling_call)(resume::State& state, const bytecode::Instr& call) = nullptr;
 };
 EngineOptions& options();
 /// Sets an option by name; false when there is no such name or the value does not fit.

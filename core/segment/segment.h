@@ -58,6 +58,8 @@ struct Segment {
   std::vector<int32_t> slots;            ///< recipe steps, -1 = null
   int32_t handled = -1;
   int32_t result = -1;
+  bool gives_up = false;                 ///< skip_frame: the frame runs as plain Python from where the segment starts
+  bool plain_rest = false;               ///< step_unsupported: what is left of the exit's frame runs as plain Python
   bool stretch = false;                  ///< run the loop around the exit concretely
   int loop_start = 0, loop_end = 0;
   std::vector<Successor> successors;

@@ -615,8 +615,12 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
     }
     stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
   }
+  if (o->kind == Kind::kInstance && !t->tp_dictoffset) {
+    if (a) quiet("AttributeError", true);
+    no_attribute(o, name);
+  }
   Value* d = instance_dict(o);
-  if (!d) quiet("AttributeError", true);
+  if (!d) no_attribute(o, name);
   dict_set(d, constant(name), v);
 }
 

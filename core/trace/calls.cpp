@@ -60,38 +60,48 @@ Value* Tracer::call_method(Value* self, const char* name, Values args) {
 }
 
 PyObject* Tracer::constant_copy(Value* v) {
-  if (PyObject* c = constant_of(v)) return c;
+  std::unordered_map<Value*, PyObject*> done;
+  return constant_copy(v, done);
+}
+
+PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done) {
+  force(v);
+  if (v->kind != Kind::kList && v->kind != Kind::kDict)
+    if (PyObject* c = constant_of(v)) return c;
+  if (auto it = done.find(v); it != done.end()) return it->second;
   switch (v->kind) {
     case Kind::kList: {
       list_load(v);
-      py::Ref l = py::check(PyList_New(0));
+      PyObject* l = keep_for_trace(py::check(PyList_New(0)));
+      done[v] = l;
       for (Value* i : v->items) {
-        PyObject* c = constant_copy(i);
+        PyObject* c = constant_copy(i, done);
         if (!c) return nullptr;
-        py::check_status(PyList_Append(l.get(), c));
+        py::check_status(PyList_Append(l, c));
       }
-      return keep_for_trace(l);
+      return l;
     }
     case Kind::kTuple: {
       if (v->type) return nullptr;
       py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
       for (size_t i = 0; i < v->items.size(); ++i) {
-        PyObject* c = constant_copy(v->items[i]);
+        PyObject* c = constant_copy(v->items[i], done);
         if (!c) return nullptr;
         PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(c));
       }
-      return keep_for_trace(t);
+      return done[v] = keep_for_trace(t);
     }
     case Kind::kDict: {
       if (v->type) return nullptr;
       dict_load(v);
-      py::Ref d = py::check(PyDict_New());
+      PyObject* d = keep_for_trace(py::check(PyDict_New()));
+      done[v] = d;
       for (DictEntry& e : v->dict->entries) {
-        PyObject *k = constant_of(e.key), *c = constant_copy(e.value);
+        PyObject *k = constant_of(e.key), *c = constant_copy(e.value, done);
         if (!k || !c) return nullptr;
-        py::check_status(PyDict_SetItem(d.get(), k, c));
+        py::check_status(PyDict_SetItem(d, k, c));
       }
-      return keep_for_trace(d);
+      return d;
     }
     default: return nullptr;
   }
@@ -99,9 +109,10 @@ PyObject* Tracer::constant_copy(Value* v) {
 
 Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keywords) {
   std::vector<PyObject*> operands;
+  std::unordered_map<Value*, PyObject*> done;
   for (Value* v : args) {
     if (v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kDictView) v = tuple(drain(v));
-    PyObject* c = constant_copy(v);
+    PyObject* c = constant_copy(v, done);
     if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(v)}});
     operands.push_back(c);
   }

@@ -38,6 +38,22 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   }
   if (type == partial_type()) {
     if (args.empty()) quiet("functools.partial", true);
+    if (Value* inner = force(args[0]); inner->kind == Kind::kPartial) {
+      // functools.partial takes a partial apart.
+      Values all = {inner->items[0]};
+      for (Value* v : drain(inner->items[1])) all.push_back(v);
+      all.insert(all.end(), args.begin() + 1, args.end());
+      Value* map = new_dict();
+      dict_load(inner->items[2]);
+      std::vector<DictEntry> entries = inner->items[2]->dict->entries;
+      for (DictEntry& e : entries) dict_set(map, e.key, e.value, false);
+      for (auto& [n, v] : keywords) dict_set(map, constant(n), v, false);
+      Value* p = make(Kind::kPartial);
+      p->items = {all[0], tuple(Values(all.begin() + 1, all.end())), map};
+      return p;
+    } else if (inner->kind == Kind::kLive && type_of(inner) == partial_type()) {
+      stop("constructor", {{"class", name}});
+    }
     Value* p = make(Kind::kPartial);
     Value* map = new_dict();
     for (auto& [n, v] : keywords) dict_set(map, constant(n), v, false);

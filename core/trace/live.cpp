@@ -293,40 +293,45 @@ PyTypeObject* Tracer::type_of(Value* v) {
   }
 }
 
-Value* Tracer::wrap(PyObject* fresh) {
+Value* Tracer::wrap(PyObject* fresh, std::unordered_map<PyObject*, Value*>* done) {
+  std::unordered_map<PyObject*, Value*> own;
+  if (!done) done = &own;
   if (!fresh) return constant_new(nullptr);
   keep(fresh);
   if (is_plain_constant(fresh) || is_identity_constant(fresh) || is_enum_member(fresh)) return constant(fresh);
   if (PyFunction_Check(fresh) || is_fixed_native_type(Py_TYPE(fresh))) return constant(fresh);
   if (PyTuple_Check(fresh) && torch::available() && torch::is_torch_constant(fresh)) return constant(fresh);
+  if (auto it = done->find(fresh); it != done->end()) return it->second;  // the same list in two places stays one
   if (PyTuple_Check(fresh)) {
     Value* v = make(Kind::kTuple);
     if (!PyTuple_CheckExact(fresh)) v->type = Py_TYPE(fresh);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fresh); ++i) {
       PyObject* item = PyTuple_GET_ITEM(fresh, i);
       Py_INCREF(item);
-      v->items.push_back(wrap(item));
+      v->items.push_back(wrap(item, done));
     }
     return v;
   }
   if (PyList_CheckExact(fresh)) {
     Value* v = list({});
+    (*done)[fresh] = v;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fresh); ++i) {
       PyObject* item = PyList_GET_ITEM(fresh, i);
       Py_INCREF(item);
-      v->items.push_back(wrap(item));
+      v->items.push_back(wrap(item, done));
     }
     return v;
   }
   if (PyDict_CheckExact(fresh)) {
     Value* v = new_dict();
+    (*done)[fresh] = v;
     PyObject *k, *x;
     Py_ssize_t pos = 0;
     while (PyDict_Next(fresh, &pos, &k, &x)) {
       Py_INCREF(k);
       Py_INCREF(x);
-      Value* key = wrap(k);
-      dict_set(v, key, wrap(x), false);
+      Value* key = wrap(k, done);
+      dict_set(v, key, wrap(x, done), false);
     }
     return v;
   }

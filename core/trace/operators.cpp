@@ -436,6 +436,11 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     }
     return boolean(op == Py_EQ);
   }
+  if (a->kind == Kind::kDictView || b->kind == Kind::kDictView) {
+    Value *x = view_as_set(a), *y = view_as_set(b);
+    if (x && y) return compare(op, x, y);
+    if (!equality) stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
+  }
   if (a->kind == Kind::kSet && b->kind == Kind::kSet) {
     if ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty()))
       stop("builtin", {{"function", "comparison of sets of objects"}});

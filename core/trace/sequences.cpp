@@ -40,6 +40,18 @@ Py_ssize_t Tracer::list_size(Value* l) {
   return static_cast<Py_ssize_t>(l->items.size());
 }
 
+/// keys() or items() as the set they compare as.
+Value* Tracer::view_as_set(Value* v) {
+  if (v->kind == Kind::kSet) return v;
+  if (v->kind != Kind::kDictView || v->number == 1) return nullptr;
+  Value* s = new_set();
+  for (Value* x : drain(v)) {
+    if (!is_constant(x)) stop("builtin", {{"function", "dict view"}, {"arg_types", describe(x)}});
+    set_apply(s, SetOperation::kAdd, x);
+  }
+  return s;
+}
+
 // ---------------------------------------------------------------- iterators
 
 Value* Tracer::range_iterator(PyObject* range) {

@@ -125,6 +125,12 @@ void Tracer::trace(const std::vector<EntryFrame>& entry, PyObject* const* slots,
           forced_[at] = std::move(whole);
           throw Restart{};
         }
+        if (b.info.reason == "skip-frame" && frames_.size() > 1 && frames_.back()->entered_at > 0 && !forced_.count(frames_.back()->entered_at)) {
+          // A callee that gives its frame up is called as plain Python, whole.
+          int64_t at = frames_.back()->entered_at;
+          forced_[at] = std::move(b.info);
+          throw Restart{};
+        }
         break_ = std::move(b.info);
         exit_ = break_.quiet ? ExitKind::kStep : ExitKind::kBreak;
       }

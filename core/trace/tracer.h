@@ -102,7 +102,7 @@ class Tracer {
   Value* make(Kind kind);
   Value* constant(PyObject* object);            ///< keeps a reference
   Value* constant_new(PyObject* fresh);         ///< takes it over; null: the pending Python error becomes a quiet step
-  Value* wrap(PyObject* fresh);                 ///< result of a pure call: constants, or fresh containers of them
+  Value* wrap(PyObject* fresh, std::unordered_map<PyObject*, Value*>* done = nullptr);  ///< result of a pure call: constants, or fresh containers of them
   Value* none() { return constant(Py_None); }
   Value* boolean(bool b) { return constant(b ? Py_True : Py_False); }
   Value* integer(int64_t i) { return constant_new(PyLong_FromLongLong(i)); }
@@ -165,6 +165,8 @@ class Tracer {
   void set_update(Value* set, const char* method, Value* other);
   /// A new set or frozenset: set.<method>(other), or set.<method>() for null.
   Value* set_derive(Value* set, const char* method, Value* other);
+  /// keys() or items() as the set they compare as; null for values() and anything else.
+  Value* view_as_set(Value* v);
   void set_apply(Value* set, SetOperation::Kind kind, Value* item);
   void set_change(Value* set, SetOperation op);
   bool hashes_by_identity(Value* v);
@@ -222,6 +224,7 @@ class Tracer {
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
   /// A Python object of constants only, lists and dicts included (not to be changed); null when v is no such thing.
   PyObject* constant_copy(Value* v);
+  PyObject* constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done);
   Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});

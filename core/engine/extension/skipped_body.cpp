@@ -97,6 +97,10 @@ PyObject* skipping_callee(PyObject* callee) {
 
 }  // namespace
 
-void install_skipped_body() { segment::options().skipping_callee = skipping_callee; }
+void install_skipped_body() {
+  segment::options().skipping_callee = skipping_callee;
+  segment::options().plain_callee = [](PyObject* callee) { return PyCFunction_New(&kCallBody, callee); };
+  segment::options().compiling_call = compile_callee;
+}
 
 }  // namespace breakline::engine

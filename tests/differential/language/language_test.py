@@ -94,6 +94,8 @@ def observe(module, function, path):
     import torch
 
     facts = []
+    if hasattr(module, "LOG"):
+        module.LOG.clear()
     for n in range(CALLS):
         seed_all(n)
         x = torch.arange(3.0) + n

@@ -8,6 +8,8 @@ those that raise do so the same way every time. Loops are bounded. Breaks are dr
 
 import random
 
+from templates import TEMPLATES
+
 PRELUDE = '''\
 import torch
 import collections
@@ -273,7 +275,7 @@ class Generator:
             self.breaking(s, indent)
             return
         simple = [self.assign, self.assign, self.assign, self.inplace, self.integers, self.containers, self.attributes, self.log]
-        nested = [self.branch, self.loop, self.trying, self.managed, self.function, self.comprehension, self.leave]
+        nested = [self.branch, self.loop, self.trying, self.managed, self.function, self.comprehension, self.leave, self.template, self.template]
         if depth > 0 and self.r.random() < 0.42:
             self.pick(nested)(s, indent, depth - 1)
         else:
@@ -516,6 +518,30 @@ class Generator:
             i = self.fresh("I")
             self.emit(indent, f"{i} = any(j > {self.integer(s, 0)} for j in items) + len([*itertools.chain(items, [1])])")
             s.add("I", i)
+
+    def template(self, s, indent, depth):
+        """One of the table's statements, in place."""
+        lines, gives = self.pick(TEMPLATES)
+        self.serial += 1
+        number = str(self.serial)
+        made = {"@T": lambda: self.tensor(s, 1), "@I": lambda: self.integer(s, 1), "@N": lambda: self.pick(s.kinds["N"]),
+                "@D": lambda: self.pick(s.kinds["D"]), "@C": lambda: self.condition(s), "@J": lambda: str(self.r.randint(0, 4)),
+                "@B": lambda: self.pick(["True", "False"])}
+        in_loop = self.in_loop
+        for line in lines:
+            deeper = (len(line) - len(line.lstrip())) // 4
+            if line.strip() == "...":
+                self.in_loop = 0
+                self.block(Scope(s), indent + deeper, 0, 1)
+                self.in_loop = in_loop
+                continue
+            line = line.replace("#", number)
+            for mark, draw in made.items():
+                while mark in line:
+                    line = line.replace(mark, draw(), 1)
+            self.emit(indent, line)
+        for kind, name in gives.items():
+            s.add(kind, name.replace("#", number))
 
     def leave(self, s, indent, depth):
         if self.r.random() < 0.4:
