@@ -108,6 +108,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
     case Kind::kMethod:
       if (is_name(name, "__self__")) return o->items[1];
       if (is_name(name, "__func__")) return o->items[0];
+      if (is_name(name, "__call__")) return o;
       return attribute(o->items[0], name, missing);
     case Kind::kPartial:
       if (is_name(name, "func")) return o->items[0];
@@ -463,8 +464,9 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
     *missing = true;
     return nullptr;
   };
-  if (PyUnicode_GET_LENGTH(name) == 9 && is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
   PyObject* a = lookup(t, name);
+  if (PyUnicode_GET_LENGTH(name) == 9 && is_name(name, "__class__") && a == py::type_lookup(&PyBaseObject_Type, name))
+    return constant(reinterpret_cast<PyObject*>(t));
   if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
     if (is_name(name, "__dict__")) {
       if (Value* d = instance_dict(o)) return d;

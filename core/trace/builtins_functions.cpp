@@ -226,6 +226,32 @@ Value* do_fold(Tracer& t, PyObject* f, Values& a, Keywords& k) {
     if (t.force(v)->kind == Kind::kTensor) t.stop("builtin", {{"function", t.name_of(f)}, {"arg_types", "TensorVariable()"}});
   return t.fold(f, a, k);
 }
+Value* do_vars(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (a.size() == 1) {
+    Value* o = t.force(a[0]);
+    bool plain = o->kind == Kind::kInstance || (o->kind == Kind::kLive && !(torch::available() && torch::is_tensor(o->object)));
+    if (plain) {
+      PyTypeObject* type = t.type_of(o);
+      PyObject* d = t.lookup(type, py::intern("__dict__"));
+      if (d && Py_TYPE(d) == &PyGetSetDescr_Type && type->tp_dictoffset)
+        if (Value* dict = t.instance_dict(o)) return dict;
+    }
+  }
+  return Builtins::refuse(t, f, "builtins", a, k);
+}
+Value* do_globals(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (!a.empty() || !t.top().globals) return Builtins::refuse(t, f, "builtins", a, k);
+  Value* d = t.live(t.top().globals, t.object_source(t.top().globals));
+  d->type_guarded = true;
+  return t.force(d);
+}
+/// (type, exception, traceback) of what is being handled.
+Value* do_exc_info(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  Value* e = t.handled_exception();
+  if (!e) return t.tuple({t.none(), t.none(), t.none()});
+  if (!e->exception) return Builtins::refuse(t, f, "sys", a, k);
+  return t.tuple({t.constant(e->object), e, t.exception_attribute(e, py::intern("__traceback__"), nullptr)});
+}
 Value* do_repr(Tracer& t, PyObject*, Values& a, Keywords&) { return text_symbolically(t, a[0], 2); }
 Value* do_format(Tracer& t, PyObject*, Values& a, Keywords&) {
   return format_symbolically(t, a[0], a.size() > 1 ? a[1] : nullptr, 0);
@@ -269,9 +295,10 @@ void add_builtin_functions() {
       {"callable", do_callable}, {"all", do_all}, {"any", do_any}, {"sum", do_sum}, {"max", do_max}, {"min", do_min},
       {"sorted", do_sorted}, {"abs", do_abs}, {"ord", do_fold}, {"chr", do_fold}, {"bin", do_fold}, {"hex", do_fold},
       {"oct", do_fold}, {"ascii", do_fold}, {"repr", do_repr}, {"format", do_format}, {"hash", do_hash},
-      {"round", do_round}, {"divmod", do_divmod}, {"pow", do_pow},
+      {"round", do_round}, {"vars", do_vars}, {"globals", do_globals}, {"divmod", do_divmod}, {"pow", do_pow},
   };
   for (const Row& r : kRows) Builtins::add("builtins", r.name, r.handler);
+  Builtins::add("sys", "exc_info", do_exc_info);
 }
 
 }  // namespace breakline::trace

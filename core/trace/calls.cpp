@@ -255,6 +255,13 @@ Value* Tracer::enter_python(PyObject* o, Values& args, Keywords& keywords) {
 Value* Tracer::super_call(Values& args) {
   Value* s = make(Kind::kSuper);
   if (args.size() == 2) {
+    PyObject* cls = constant_of(args[0]);
+    if (!cls || !PyType_Check(cls)) quiet("super()", true);
+    Value* of = force(args[1]);
+    auto* base = reinterpret_cast<PyTypeObject*>(cls);
+    bool instance = PyType_IsSubtype(type_of(of), base);
+    bool type = of->kind == Kind::kConstant && PyType_Check(of->object) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(of->object), base);
+    if (!instance && !type) quiet("super()", true);
     s->items = args;
     return s;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Containers, functions, text.
+#include "core/trace/builtins.h"
 #include "core/trace/opcodes.h"
 #include "core/trace/text.h"
 
@@ -177,6 +178,61 @@ struct BuildOpcodes {
   static void match_mapping(Tracer& t, SymFrame&, const Instr&) {
     t.push(t.boolean((t.type_of(t.peek(1))->tp_flags & Py_TPFLAGS_MAPPING) != 0));
   }
+  /// Stack: subject, keys; pushes the values, or None when one is missing.
+  static void match_keys(Tracer& t, SymFrame&, const Instr&) {
+    Value* subject = t.force(t.peek(2));
+    if (subject->kind != Kind::kDict) t.quiet("match keys");
+    Values found;
+    for (Value* key : t.drain(t.peek(1))) {
+      Value* v = t.dict_get(subject, key);
+      if (!v) return t.push(t.none());
+      found.push_back(v);
+    }
+    t.push(t.tuple(std::move(found)));
+  }
+  /// Stack: subject, class, names of attributes; leaves the values, or None when it is no match.
+  static void match_class(Tracer& t, SymFrame&, const Instr& in) {
+    Value* subject = t.force(t.peek(3));
+    PyObject* cls = t.constant_of(t.peek(2));
+    PyObject* names = t.constant_of(t.peek(1));
+    if (!cls || !PyType_Check(cls) || !names || subject->kind == Kind::kTensor) t.quiet("match class");
+    static PyObject* isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+    Values operands = {subject, t.peek(2)};
+    Keywords none_given;
+    Value* fits = Builtins::try_call(t, isinstance, operands, none_given);
+    auto leave = [&](Value* r) {
+      t.drop(3);
+      t.push(r);
+    };
+    if (!t.truth(fits)) return leave(t.none());
+    auto* type = reinterpret_cast<PyTypeObject*>(cls);
+    Values found;
+    std::vector<PyObject*> wanted;
+    if (in.arg > 0) {
+      PyObject* given = t.lookup(type, py::intern("__match_args__"));
+      if (given) {
+        if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) < in.arg) t.quiet("match class", true);
+        for (int i = 0; i < in.arg; ++i) {
+          if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(given, i))) t.quiet("match class", true);
+          wanted.push_back(PyTuple_GET_ITEM(given, i));
+        }
+      } else if (!(type->tp_flags & (1UL << 22)) || in.arg > 1) {  // Py_TPFLAGS_MATCH_SELF, which is private
+        t.quiet("match class", true);
+      } else {
+        found.push_back(subject);
+      }
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) wanted.push_back(PyTuple_GET_ITEM(names, i));
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      for (size_t j = 0; j < i; ++j)
+        if (PyUnicode_Compare(wanted[i], wanted[j]) == 0) t.quiet("match class", true);
+      bool missing = false;
+      Value* v = t.catching(PyExc_AttributeError, [&] { return t.attribute(subject, wanted[i], &missing); });
+      if (missing || !v) return leave(t.none());
+      found.push_back(v);
+    }
+    leave(t.tuple(std::move(found)));
+  }
 };
 
 void add_build_opcodes(OpTable& table) {
@@ -205,6 +261,8 @@ void add_build_opcodes(OpTable& table) {
   put(Op::kConvertValue, B::convert_value);
   put(Op::kMatchSequence, B::match_sequence);
   put(Op::kMatchMapping, B::match_mapping);
+  put(Op::kMatchKeys, B::match_keys);
+  put(Op::kMatchClass, B::match_class);
 }
 
 }  // namespace breakline::trace
