@@ -838,7 +838,7 @@ def ternary_chain(x, n):
 def identity_of_constants(x, n):
     a = None
     b = ()
-    return x, a is None, b is (), True is True, n is n, "a" is not None  # noqa: F632
+    return x, a is None, b == (), n is n, b is not None
 
 
 @case

@@ -62,6 +62,9 @@ def error_facts(e, path):
                 positions = list(code.co_positions())[tb.tb_lasti // 2]
                 frames.append((code.co_name, tb.tb_lineno) + positions)
             tb = tb.tb_next
+        if isinstance(e, UnboundLocalError) and frames:
+            # CPython 3.11 fuses a store with the load behind it once code is warm, and then reports the store's place.
+            frames[-1] = frames[-1][:1]
         out.append((type(e).__name__, str(e), tuple(frames), e.__cause__ is not None, e.__suppress_context__))
         e = e.__cause__ or e.__context__
     return out
