@@ -7,13 +7,34 @@
 #include <QStackedWidget>
 #include <QTextCharFormat>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {
 namespace {
-constexpr int kLongest = 20000;  // lines
+constexpr int kLongest = 20000;     // lines
+constexpr int kLongestLine = 4000;  // characters: laying out a line of megabytes would stop the window
+
+/// `text` with what passes the longest line cut; `column` is where the text begins, and is moved along.
+QString with_short_lines(const QString& text, qsizetype* column) {
+  QString out;
+  qsizetype begin = 0;
+  while (begin <= text.size()) {
+    const qsizetype end = text.indexOf(QLatin1Char('\n'), begin);
+    const qsizetype size = (end < 0 ? text.size() : end) - begin;
+    const qsizetype room = std::max<qsizetype>(0, kLongestLine - *column);
+    out += QStringView(text).mid(begin, std::min(size, room));
+    if (size > room && room > 0) out += QStringLiteral(" …");
+    *column += size;
+    if (end < 0) break;
+    out += QLatin1Char('\n');
+    *column = 0;
+    begin = end + 1;
+  }
+  return out;
 }
+}  // namespace
 
 OutputPanel::OutputPanel(const PanelContext& context, QWidget* parent) : Panel(context, parent) {
   auto* column = new QVBoxLayout(this);
@@ -54,7 +75,9 @@ void OutputPanel::add(const OutputChunk& chunk) {
         QStringLiteral("— %1 —\n").arg(label_ == QLatin1String("recompile") ? tr("recompile") : tr("run")),
         quiet);
   }
-  cursor.insertText(chunk.text, chunk.stream == QLatin1String("stderr") ? wrong : normal);
+  if (cursor.atBlockStart()) column_ = 0;
+  cursor.insertText(with_short_lines(chunk.text, &column_),
+                    chunk.stream == QLatin1String("stderr") ? wrong : normal);
   if (at_end) bar->setValue(bar->maximum());
   stack_->setCurrentIndex(1);
 }

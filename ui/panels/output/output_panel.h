@@ -21,6 +21,7 @@ class OutputPanel : public Panel {
   QStackedWidget* stack_;
   QPlainTextEdit* view_;
   QString label_;
+  qsizetype column_ = 0;  ///< characters of the line that is still open, cut ones included
   QList<QAction*> commands_;
 };
 

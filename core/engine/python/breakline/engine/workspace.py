@@ -188,7 +188,7 @@ class Workspace:
         if error is not None and recorder.last is None:
             raise targets.fault_of(error, self.opened.name)
         if recorder.last is None:
-            raise bad_input("no_compiled_call", self._nothing_compiled())
+            raise bad_input("no_compiled_call", self._nothing_compiled(recorder))
         recorder.finish()
         self.recorder = recorder
         for target in recorder.recordings:
@@ -198,8 +198,10 @@ class Workspace:
         self._entries = {}
         return self._report(started, run_ms)
 
-    def _nothing_compiled(self):
-        names = list(dict.fromkeys(target.name for target in api.targets() if target.file == self.opened.file))
+    def _nothing_compiled(self, recorder):
+        # of this run only: what an earlier text compiled is still alive in the last good report
+        made = [compiled._breakline_target for compiled in recorder.made]
+        names = list(dict.fromkeys(target.name for target in made if target.file == self.opened.file))
         if names:
             them = "it" if len(names) == 1 else "them"
             named = [name for name in names if name.replace(".", "a").isidentifier()]
