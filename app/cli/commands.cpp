@@ -194,9 +194,6 @@ int diagnose(const Arguments& arguments) {
   const auto matches = diagnose::KnowledgeBase::builtin().diagnose(text.str());
   if (arguments.json) {
     print(stdout, protocol::pretty(diagnose::matches_to_json(matches)) + "\n");
-  } else if (matches.empty()) {
-    print(stdout, arguments.chinese ? "知识库中没有与此文本相符的记录。\n"
-                                    : "No record of the knowledge base fits this text.\n");
   } else {
     const auto language = arguments.chinese ? diagnose::Language::Chinese : diagnose::Language::English;
     print(stdout, diagnose::render_matches(matches, language));

@@ -88,6 +88,25 @@ class Standin(unittest.TestCase):
         )
         self.assertEqual(out, "compile() got an unexpected keyword argument 'error_on_graph_break'")
 
+    def test_settings_reach_the_real_config(self):
+        out = self.run_code(
+            """
+            import torch._dynamo.config as config
+            assert config is torch._dynamo.config
+            config.recompile_limit = 5
+            assert config.recompile_limit == 5 and config.trace_numpy is True
+            light = "torch._dynamo.convert_frame" not in sys.modules
+            assert config.fake_tensor_cache_enabled in (True, False) if hasattr(config, "fake_tensor_cache_enabled") else True
+            config.dynamic_shapes  # a name that the real module alone has
+            import torch._dynamo.config as again
+            with config.patch(verbose=True):
+                assert again.verbose
+            from breakline import standin
+            print(light, again is config, standin._real.config.recompile_limit, standin._real.config.verbose)
+            """
+        )
+        self.assertEqual(out, "True True 5 False")
+
     def test_export_means_one_graph(self):
         out = self.run_code(
             """

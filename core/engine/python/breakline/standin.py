@@ -84,7 +84,8 @@ def _null_region(function=None, **_ignored):
 
 
 class _Config(types.ModuleType):
-    """`torch._dynamo.config`: takes any setting, answers what was set or PyTorch 2.13's default."""
+    """`torch._dynamo.config`: takes any setting, answers what was set or PyTorch 2.13's default. Names that are not in
+    the table are asked of the real module, which is then loaded; settings go there too once it is."""
 
     _DEFAULTS = dict(
         suppress_errors=False,
@@ -115,16 +116,28 @@ class _Config(types.ModuleType):
     def __getattr__(self, name):
         if name in self._DEFAULTS:
             return self._DEFAULTS[name]
-        raise AttributeError(f"torch._dynamo.config has no setting {name!r} that Breakline knows")
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return getattr(_real_config(load=True), name)
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
+        real = _real_config(load=False)
+        if real is not None:
+            setattr(real, name, value)
         if name in ("recompile_limit", "cache_size_limit") and isinstance(value, int) and value > 0:
             _native.load().set_option("recompile_limit", value)
 
     def patch(self, changes=None, **more):
         """A context manager and decorator that changes settings for a while."""
         return _Patch(self, {**(changes if isinstance(changes, dict) else {}), **more})
+
+
+def _real_config(load):
+    """PyTorch's own `torch._dynamo.config`, or None while it is not loaded and need not be."""
+    if _real is None and not load:
+        return None
+    return vars(real_dynamo()).get("config")
 
 
 class _Patch(contextlib.ContextDecorator):
@@ -235,12 +248,16 @@ def real_dynamo():
                 _real = importlib.import_module("torch._dynamo")
             finally:
                 if _installed is not None:
-                    sys.modules.update({name: module for name, module in kept.items() if name == "torch._dynamo"})
+                    sys.modules.update(kept)
                     torch._dynamo = _installed
                     torch.compile = compile_
                     for name, value in kept_attributes.items():
                         setattr(torch.compiler, name, value)
             _native.register_torch()
+            if _installed is not None:
+                for name, value in vars(_installed.config).items():
+                    if not name.startswith("__"):
+                        setattr(_real.config, name, value)
         return _real
 
 
@@ -268,6 +285,7 @@ def install():
         standin.config = _Config("torch._dynamo.config")
         _installed = standin
         sys.modules["torch._dynamo"] = standin
+        sys.modules["torch._dynamo.config"] = standin.config
         torch._dynamo = standin
         torch.compile = torch_compile
         for name, value in _COMPILER_NAMES.items():
