@@ -104,11 +104,16 @@ class PurityCheck {
 
 }  // namespace
 
+bool is_marked_constant(PyObject* function) {
+  PyObject* d = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  return d && PyDict_GetItem(d, py::intern("_dynamo_marked_constant")) == Py_True;
+}
+
 bool acts_on_nothing_outside(PyObject* function) {
   static auto* known = new std::unordered_map<PyObject*, bool>;  // holds references: an address must not be reused
   auto it = known->find(function);
   if (it != known->end()) return it->second;
-  bool pure = PurityCheck().function(function, 0);
+  bool pure = is_marked_constant(function) || PurityCheck().function(function, 0);
   Py_INCREF(function);
   return (*known)[function] = pure;
 }
@@ -118,14 +123,20 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
   if (!PyFunction_Check(inner.get())) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
   if (is_user_file(py::to_string(code->co_filename)) && !acts_on_nothing_outside(inner.get())) return nullptr;
+  auto operand = [&](Value* v) -> PyObject* {
+    if (PyObject* c = constant_of(v)) return c;
+    // An earlier result of such a function, or what a module holds under a guard on its identity.
+    const bool fixed = v->kind == Kind::kLive && v->source >= 0 && sources_[v->source].kind == guard::SourceKind::kObject && !v->dynamic;
+    return fixed ? v->object : nullptr;
+  };
   std::vector<PyObject*> operands;
-  for (Value* v : args) operands.push_back(constant_of(v));
+  for (Value* v : args) operands.push_back(operand(v));
   py::Ref names;
   if (!keywords.empty()) {
     names = py::check(PyTuple_New(static_cast<Py_ssize_t>(keywords.size())));
     for (size_t i = 0; i < keywords.size(); ++i) {
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(keywords[i].first));
-      operands.push_back(constant_of(keywords[i].second));
+      operands.push_back(operand(keywords[i].second));
     }
   }
   if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return nullptr;

@@ -523,6 +523,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
   }
   // 4. Python code
+  if (PyFunction_Check(o) && is_marked_constant(o)) return fold(o, args, keywords);
   if (PyFunction_Check(o) && is_torch_check(o)) {
     // torch._check and the like: a condition that holds needs nothing of what they import.
     size_t at = is_torch_check(o) - 1;

@@ -7,6 +7,8 @@
 
 namespace breakline::trace {
 
+/// A Python function whose author says that its answer is fixed for the process (assume_constant_result and what libraries write by hand).
+bool is_marked_constant(PyObject* function);
 /// A Python function that only computes from its arguments and constants, as far as its code shows.
 bool acts_on_nothing_outside(PyObject* function);
 /// True for files that are neither of the standard library, nor of torch, nor of this package.

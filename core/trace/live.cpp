@@ -34,8 +34,10 @@ bool is_identity_constant(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (t == &PyMethodDescr_Type || t == &PyWrapperDescr_Type || t == &PyClassMethodDescr_Type || t == &PyGetSetDescr_Type ||
       t == &PyMemberDescr_Type || t == &PyProperty_Type || t == &PyStaticMethod_Type || t == &PyClassMethod_Type ||
-      t == &PyCode_Type || std::string_view(t->tp_name) == "re.Pattern")
+      t == &PyCode_Type)
     return true;
+  std::string_view name = t->tp_name;
+  if (name == "re.Pattern" || name == "_functools._lru_cache_wrapper" || name == "OpOverloadPacket" || name == "OpOverload") return true;
   CompiledView view;
   return compiled_view(o, &view);
 }
