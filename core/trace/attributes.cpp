@@ -93,7 +93,7 @@ Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name
       return call_nested(constant(get), {descriptor, self, constant(reinterpret_cast<PyObject*>(type))});
     }
     std::string_view kind = Py_TYPE(a)->tp_name;
-    if (kind == "_functools._lru_cache_wrapper") return method(constant(a), self);
+    if (kind.ends_with("functools._lru_cache_wrapper")) return method(constant(a), self);
     stop("descriptor", {{"class", type->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", std::string(kind)}});
   }
   return live(a, object_source(a));

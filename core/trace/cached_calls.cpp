@@ -87,7 +87,7 @@ class PurityCheck {
         if (!object(PyTuple_GET_ITEM(o, i), depth)) return false;
       return true;
     }
-    if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper") {
+    if (std::string_view(Py_TYPE(o)->tp_name).ends_with("functools._lru_cache_wrapper")) {
       py::Ref inner = py::Ref::steal(PyObject_GetAttrString(o, "__wrapped__"));
       PyErr_Clear();
       return inner && PyFunction_Check(inner.get()) && function(inner.get(), depth + 1);

@@ -567,7 +567,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       if (!is_constant(v) && torch::available() && holds_tensor(v)) stop("builtin", {{"function", name_of(o)}, {"arg_types", describe(v)}});
     return fold(o, args, keywords);
   }
-  if (std::string_view(Py_TYPE(o)->tp_name) == "_functools._lru_cache_wrapper")
+  if (std::string_view(Py_TYPE(o)->tp_name).ends_with("functools._lru_cache_wrapper"))
     if (Value* r = call_cached(o, args, keywords)) return r;
   if (Value* r = Builtins::try_native_method(*this, o, args, keywords)) return r;
   std::string module;

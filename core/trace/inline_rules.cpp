@@ -82,7 +82,7 @@ constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "is_deterministic_algorithms_warn_only_enabled"}, {"__init__.py", "get_float32_matmul_precision"},
     {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "typename"},
     {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
-    {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"},
+    {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
 };
 

@@ -37,7 +37,7 @@ bool is_identity_constant(PyObject* o) {
       t == &PyCode_Type)
     return true;
   std::string_view name = t->tp_name;
-  if (name == "re.Pattern" || name == "_functools._lru_cache_wrapper" || name == "OpOverloadPacket" || name == "OpOverload") return true;
+  if (name == "re.Pattern" || name.ends_with("functools._lru_cache_wrapper") || name == "OpOverloadPacket" || name == "OpOverload") return true;
   CompiledView view;
   return compiled_view(o, &view);
 }
