@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // itertools, operator's getters, copy.
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/guard/equality.h"
+#include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/types.h"
 
@@ -127,11 +129,92 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
     if (Value* s = t.set_method(v, "copy", self, none)) return s;
   t.stop("skipped-module", {{"qualname", "copy"}, {"name", "copy"}, {"filename", "copy.py"}, {"reason", t.describe(v)}});
 }
+/// Instances that copy.deepcopy makes by object.__new__ and a copy of their dict.
+bool copies_by_dict(Tracer& t, PyTypeObject* type) {
+  for (const char* own : {"__deepcopy__", "__getattr__", "__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getnewargs__",
+                          "__getnewargs_ex__", "__slots__", "__del__"}) {
+    PyObject* found = t.lookup(type, py::intern(own));
+    if (found && found != py::type_lookup(&PyBaseObject_Type, py::intern(own))) return false;
+  }
+  if (type->tp_new != PyBaseObject_Type.tp_new) return false;
+  for (PyTypeObject* base = type; base; base = base->tp_base)
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) return base == &PyBaseObject_Type;
+  return false;
+}
+
+/// copy.deepcopy in the trace; null for what is not copied that way.
+Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) {
+  t.force(v);
+  if (auto it = memo.find(v); it != memo.end()) return it->second;
+  auto copy_items = [&](const Values& from, Values& to) {
+    for (Value* x : from) {
+      Value* made = deep_copy(t, x, memo);
+      if (!made) return false;
+      to.push_back(made);
+    }
+    return true;
+  };
+  auto copy_entries = [&](Value* from, Value* to) {
+    t.dict_load(from);
+    const std::vector<DictEntry> entries = from->dict->entries;
+    for (const DictEntry& e : entries) {
+      if (!e.value) continue;
+      Value *key = deep_copy(t, e.key, memo), *value = deep_copy(t, e.value, memo);
+      if (!key || !value) return false;
+      t.dict_set(to, key, value, false);
+    }
+    return true;
+  };
+  switch (v->kind) {
+    case Kind::kConstant: {
+      PyObject* o = v->object;
+      const bool shared = guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
+                          (torch::available() && torch::is_torch_constant(o));
+      return shared ? v : nullptr;
+    }
+    case Kind::kLive:
+    case Kind::kInstance: {
+      if (v->function_live) return v;
+      if (v->dynamic) return v;
+      PyTypeObject* type = t.type_of(v);
+      if (t.payload(v) || !copies_by_dict(t, type)) return nullptr;
+      Value* made = t.new_instance(type);
+      memo[v] = made;
+      Value* d = t.instance_dict(v);
+      if (!d) return made;
+      return copy_entries(d, t.instance_dict(made)) ? made : nullptr;
+    }
+    case Kind::kList: {
+      if (v->type || v->owner) return nullptr;
+      t.list_load(v);
+      Value* made = t.list({});
+      memo[v] = made;
+      return copy_items(v->items, made->items) ? made : nullptr;
+    }
+    case Kind::kDict: {
+      if (v->type || v->owner) return nullptr;
+      Value* made = t.new_dict();
+      memo[v] = made;
+      return copy_entries(v, made) ? made : nullptr;
+    }
+    case Kind::kTuple: {
+      if (v->type) return nullptr;
+      Values items;
+      if (!copy_items(v->items, items)) return nullptr;
+      return memo[v] = items == v->items ? v : t.tuple(std::move(items));
+    }
+    default: return nullptr;
+  }
+}
+
 Value* do_deepcopy(Tracer& t, PyObject*, Values& a, Keywords&) {
   Value* v = t.force(a.at(0));
   if (a.size() == 1 && (v->kind == Kind::kConstant && guard::is_plain_constant(v->object))) return v;
   if (a.size() == 1 && (v->kind == Kind::kList || v->kind == Kind::kDict || v->kind == Kind::kTuple) && !v->type)
     if (PyObject* c = t.constant_copy(v)) return t.wrap(Py_NewRef(c));
+  std::unordered_map<Value*, Value*> memo;
+  if (a.size() == 1)
+    if (Value* made = deep_copy(t, v, memo)) return made;
   t.stop("deepcopy", {{"value", t.describe(v)}});
 }
 

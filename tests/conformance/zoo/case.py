@@ -15,7 +15,8 @@ class Case:
     """fn: the module or function to compile; args, kwargs: cloned before each call; train: backward of the outputs as well;
     modules: modules whose parameters and buffers are compared after the calls (fn itself when it is a module);
     again: called as again(i) -> (args, kwargs) for calls after the first, in place of the same arguments;
-    around: a context manager made anew for each call (autocast, no_grad)."""
+    around: a context manager made anew for each call (autocast, no_grad);
+    places: how many places may break, where that is known."""
 
     fn: Callable
     args: tuple = ()
@@ -24,6 +25,7 @@ class Case:
     modules: Any = None
     again: Any = None
     around: Any = None
+    places: Any = None
 
 
 def clone(value):

@@ -75,7 +75,7 @@ def leg_facts(entry, leg, calls):
     elif leg != "eager":
         compile_one, counts = ours("replay" if leg == "replay" else None)
     record, seconds = run_case(case, compile_one, calls)
-    return {"record": describe(record), "seconds": seconds, "counts": counts()}
+    return {"record": describe(record), "seconds": seconds, "counts": dict(counts(), allowed=case.places)}
 
 
 def judge(name, entry, legs, calls):
@@ -102,7 +102,8 @@ def judge(name, entry, legs, calls):
 
 def good(row):
     mine = [row[leg] for leg in ("replay", "cpu") if leg in row]
-    return not row.get("broken") and all(leg["equal"] and not leg.get("skipped") for leg in mine)
+    return not row.get("broken") and all(
+        leg["equal"] and not leg.get("skipped") and (leg.get("allowed") is None or leg["places"] <= leg["allowed"]) for leg in mine)
 
 
 HEADER = f"{'model':28} {'equal':>12} {'graphs':>6} {'places':>6} {'skipped':>7} {'ops':>6}  {'peer: graphs':>12} {'places':>6} {'skipped':>7}" \
