@@ -13,6 +13,7 @@
 #include "core/torch/ambient.h"
 #include "core/torch/arg_object.h"
 #include "core/torch/library.h"
+#include "core/torch/light_import.h"
 #include "core/torch/tensor.h"
 
 namespace breakline::torch {
@@ -393,6 +394,7 @@ std::variant<Inferred, InferFailure> run_once(const Call& call) {
   for (const py::Ref& a : made.args) flat.push_back(a.get());
   for (const py::Ref& v : made.values) flat.push_back(v.get());
   ++calls;
+  const LightImport light;
   const auto start = std::chrono::steady_clock::now();
   const py::Ref result =
       py::Ref::steal(PyObject_Vectorcall(call.callable, flat.data(), made.args.size(), made.names.get()));

@@ -60,9 +60,11 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     p->items = {args[0], tuple(Values(args.begin() + 1, args.end())), map};
     return p;
   }
-  if (type == ordered_dict_type() && args.empty() && keywords.empty()) {
+  if (type == ordered_dict_type()) {
     Value* d = new_dict();
     d->type = type;
+    args.insert(args.begin(), d);
+    if ((args.size() > 1 || !keywords.empty()) && !dict_method(d, "update", args, keywords)) stop("constructor", {{"class", name}});
     return d;
   }
   if (type == default_dict_type()) {

@@ -560,6 +560,10 @@ Value* Tracer::subscript(Value* c, Value* k) {
     default: {
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
       if (Value* p = plain_payload(c, "__missing__")) return subscript(p, k);
+      if (Value* p = payload(c); p && p->kind == Kind::kDict) {
+        Value* found = dict_get(p, k);
+        return found ? found : call_nested(special_method(c, "__missing__"), {c, k});
+      }
       if (c->kind == Kind::kLive || c->kind == Kind::kInstance) {
         if (torch::available() && c->kind == Kind::kLive && torch::is_tensor(c->object))
           stop("tensor-subclass", {{"name", type_of(c)->tp_name}});

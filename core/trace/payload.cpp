@@ -118,7 +118,7 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
     bool overridden = false;
     for (const char* m : {"__setitem__", "__getitem__", "__delitem__", "__contains__", "keys"})
       overridden = overridden || special_method(self, m);
-    if (special_method(self, "__missing__")) return nullptr;
+    if (name == "__getitem__" && special_method(self, "__missing__")) return nullptr;
     const bool fresh = name == "__init__" && args.size() == 1 && keywords.empty();
     if (p->type == ordered_dict_type() && overridden && !fresh && has(kThroughOverrides, name)) return nullptr;
     if (p->type == ordered_dict_type() && name == "copy") return nullptr;
