@@ -8,8 +8,8 @@ namespace {
 
 constexpr const char* kName = "torch._dynamo";
 
-/// enter() puts a module in place whose `disable` returns the function as it is; leave() takes it away again, and with it what
-/// PyTorch's wrappers have remembered of it.
+/// enter() puts a module in place whose `disable` returns the function as it is; leave() takes it away again,
+/// and with it what PyTorch's wrappers have remembered of it.
 constexpr const char* kSource = R"(
 import importlib, sys, types
 
@@ -51,7 +51,8 @@ const StandIn& stand_in() {
     const py::Ref scope = py::Ref::steal(PyDict_New());
     const py::Ref builtins = py::Ref::borrow(PyEval_GetBuiltins());
     if (scope) PyDict_SetItemString(scope.get(), "__builtins__", builtins.get());
-    const py::Ref done = scope ? py::Ref::steal(PyRun_String(kSource, Py_file_input, scope.get(), scope.get())) : py::Ref();
+    const py::Ref done =
+        scope ? py::Ref::steal(PyRun_String(kSource, Py_file_input, scope.get(), scope.get())) : py::Ref();
     if (done) {
       s.module = Py_XNewRef(PyDict_GetItemString(scope.get(), "module"));
       s.leave = Py_XNewRef(PyDict_GetItemString(scope.get(), "leave"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Calls of functions behind functools.lru_cache: with constant arguments and a body that acts on nothing outside, the cached
-// result is as good as a constant.
+// Calls of functions behind functools.lru_cache: with constant arguments and a body that acts on nothing
+// outside, the cached result is as good as a constant.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -20,10 +20,12 @@ using bytecode::Op;
 
 /// Modules whose functions answer without acting on the outside.
 constexpr std::array<std::string_view, 22> kQuietModules = {
-    "math",     "operator",    "itertools", "functools", "collections", "re",     "string", "typing",  "sys",   "importlib", "packaging",
-    "torch",    "numpy",       "inspect",   "dataclasses", "types",     "copy",   "enum",   "numbers", "abc",   "textwrap",  "platform"};
-constexpr std::array<std::string_view, 11> kActingBuiltins = {"print",   "open",    "input", "exec",  "eval",      "globals",
-                                                              "locals", "setattr", "delattr", "vars", "breakpoint"};
+    "math", "operator",  "itertools", "functools", "collections", "re",      "string",      "typing",
+    "sys",  "importlib", "packaging", "torch",     "numpy",       "inspect", "dataclasses", "types",
+    "copy", "enum",      "numbers",   "abc",       "textwrap",    "platform"};
+constexpr std::array<std::string_view, 11> kActingBuiltins = {"print",   "open",    "input",     "exec",
+                                                              "eval",    "globals", "locals",    "setattr",
+                                                              "delattr", "vars",    "breakpoint"};
 constexpr int kDeepest = 6;
 
 bool is_quiet_module(PyObject* module) {
@@ -58,7 +60,9 @@ class PurityCheck {
     const bytecode::Code* decoded = bytecode::decode(code);
     for (const bytecode::Instr& in : decoded->instrs) {
       if (in.op == Op::kStoreGlobal || in.op == Op::kDeleteGlobal) return false;
-      if ((in.op == Op::kStoreDeref || in.op == Op::kDeleteDeref) && in.arg >= decoded->slot_count - static_cast<int>(decoded_free(code))) return false;
+      if ((in.op == Op::kStoreDeref || in.op == Op::kDeleteDeref) &&
+          in.arg >= decoded->slot_count - static_cast<int>(decoded_free(code)))
+        return false;
       if (in.op == Op::kLoadGlobal && !global(f, in.object, depth)) return false;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
@@ -95,7 +99,9 @@ class PurityCheck {
     if (!PyFunction_Check(o)) return false;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
     std::string file(py::utf8(code->co_filename));
-    if (!is_user_file(file)) return is_inlined_file(file, py::to_string(code->co_qualname)) || file.find("/packaging/") != std::string::npos;
+    if (!is_user_file(file))
+      return is_inlined_file(file, py::to_string(code->co_qualname)) ||
+             file.find("/packaging/") != std::string::npos;
     return function(o, depth + 1);
   }
 
@@ -110,7 +116,8 @@ bool is_marked_constant(PyObject* function) {
 }
 
 bool acts_on_nothing_outside(PyObject* function) {
-  static auto* known = new std::unordered_map<PyObject*, bool>;  // holds references: an address must not be reused
+  static auto* known =
+      new std::unordered_map<PyObject*, bool>;  // holds references: an address must not be reused
   auto it = known->find(function);
   if (it != known->end()) return it->second;
   bool pure = is_marked_constant(function) || PurityCheck().function(function, 0);
@@ -126,7 +133,8 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
   auto operand = [&](Value* v) -> PyObject* {
     if (PyObject* c = constant_of(v)) return c;
     // An earlier result of such a function, or what a module holds under a guard on its identity.
-    const bool fixed = v->kind == Kind::kLive && v->source >= 0 && sources_[v->source].kind == guard::SourceKind::kObject && !v->dynamic;
+    const bool fixed = v->kind == Kind::kLive && v->source >= 0 &&
+                       sources_[v->source].kind == guard::SourceKind::kObject && !v->dynamic;
     return fixed ? v->object : nullptr;
   };
   std::vector<PyObject*> operands;

@@ -14,8 +14,8 @@ namespace {
 
 /// What object itself answers, whatever is inside.
 constexpr std::array<std::string_view, 10> kObjectMethods = {
-    "__setattr__",       "__getattribute__", "__delattr__", "__init_subclass__", "__get__",
-    "__subclasshook__",  "__class__",        "__repr__",    "__reduce_ex__",     "__reduce__"};
+    "__setattr__",      "__getattribute__", "__delattr__", "__init_subclass__", "__get__",
+    "__subclasshook__", "__class__",        "__repr__",    "__reduce_ex__",     "__reduce__"};
 
 /// OrderedDict's methods that go through what a subclass overrides.
 constexpr std::array<std::string_view, 8> kThroughOverrides = {"update", "setdefault", "pop",  "popitem",
@@ -56,20 +56,22 @@ Value* Tracer::proxy_payload(Value* v) {
 
 Value* Tracer::subclasses_of(Value* cls) {
   // Their number and identity, as one number that a guard can compute again.
-  static PyMethodDef definition = {"_subclasses_mark",
-                                   [](PyObject*, PyObject* pair) -> PyObject* {
-                                     PyObject* type = PyTuple_GET_ITEM(pair, 0);
-                                     py::Ref all = py::Ref::steal(PyObject_CallMethod(type, "__subclasses__", nullptr));
-                                     if (!all) return nullptr;
-                                     uint64_t mark = 0;
-                                     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i)
-                                       mark = mark * 1000003 + reinterpret_cast<uint64_t>(PyList_GET_ITEM(all.get(), i)) / 16;
-                                     return PyLong_FromUnsignedLongLong(mark);
-                                   },
-                                   METH_VARARGS, nullptr};
+  static PyMethodDef definition = {
+      "_subclasses_mark",
+      [](PyObject*, PyObject* pair) -> PyObject* {
+        PyObject* type = PyTuple_GET_ITEM(pair, 0);
+        py::Ref all = py::Ref::steal(PyObject_CallMethod(type, "__subclasses__", nullptr));
+        if (!all) return nullptr;
+        uint64_t mark = 0;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i)
+          mark = mark * 1000003 + reinterpret_cast<uint64_t>(PyList_GET_ITEM(all.get(), i)) / 16;
+        return PyLong_FromUnsignedLongLong(mark);
+      },
+      METH_VARARGS, nullptr};
   static PyObject* mark_of = PyCFunction_New(&definition, nullptr);
   PyTypeObject* meta = Py_TYPE(cls->object);
-  if (py::type_lookup(meta, py::intern("__subclasses__")) != py::type_lookup(&PyType_Type, py::intern("__subclasses__")))
+  if (py::type_lookup(meta, py::intern("__subclasses__")) !=
+      py::type_lookup(&PyType_Type, py::intern("__subclasses__")))
     stop("builtin", {{"function", "__subclasses__"}});
   py::Ref all = py::check(PyObject_CallMethod(cls->object, "__subclasses__", nullptr));
   py::Ref mark = py::check(PyObject_CallFunctionObjArgs(mark_of, cls->object, cls->object, nullptr));
@@ -77,7 +79,8 @@ Value* Tracer::subclasses_of(Value* cls) {
   SourceId number = sources_.child(guard::SourceKind::kExpression, source, mark_of, 0, source);
   guard(guard::StepKind::kEqual, number, keep_for_trace(mark));
   Values items;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) items.push_back(constant(PyList_GET_ITEM(all.get(), i)));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i)
+    items.push_back(constant(PyList_GET_ITEM(all.get(), i)));
   return list(std::move(items));
 }
 
@@ -120,13 +123,15 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
       overridden = overridden || special_method(self, m);
     if (name == "__getitem__" && special_method(self, "__missing__")) return nullptr;
     const bool fresh = name == "__init__" && args.size() == 1 && keywords.empty();
-    if (p->type == ordered_dict_type() && overridden && !fresh && has(kThroughOverrides, name)) return nullptr;
+    if (p->type == ordered_dict_type() && overridden && !fresh && has(kThroughOverrides, name))
+      return nullptr;
     if (p->type == ordered_dict_type() && name == "copy") return nullptr;
   }
   Values inner = args;
   inner[0] = p;
   if (name == "__init__" && args.size() == 1 && keywords.empty()) return none();
-  if (name == "__init__") return container_method(p, p->kind == Kind::kDict ? "update" : "extend", inner, keywords);
+  if (name == "__init__")
+    return container_method(p, p->kind == Kind::kDict ? "update" : "extend", inner, keywords);
   if ((name == "__eq__" || name == "__ne__") && args.size() == 2) {
     Value* other = force(args[1]);
     Value* content = payload(other);
