@@ -240,7 +240,8 @@ bool GuardProgram::run_all(GuardContext& c) {
 
 bool GuardProgram::check(GuardContext& c) {
   c.release();
-  if (snapshot_ && snapshot_misses_ < 4) {
+  // The first record sees no slot twice, so it pins none: the second one counts.
+  if (snapshot_ && successes_ >= 3 && snapshot_misses_ < 4) {
     if (snapshot_->check(*this, c)) return true;
     c.release();
   }
