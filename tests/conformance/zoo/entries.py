@@ -11,6 +11,31 @@ from torch import nn
 
 from case import Case
 
+def make_torchvision_importable():
+    """Beside a CPU-only PyTorch the package's own library may not load; its Python models need only the names of its operators."""
+    if importlib.util.find_spec("torchvision") is None:
+        return None
+    try:
+        import torchvision  # noqa: F401
+
+        return None
+    except (RuntimeError, OSError):
+        import sys
+
+        for name in [n for n in sys.modules if n.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        names = torch.library.Library("torchvision", "FRAGMENT")
+        for op in ("nms", "qnms", "roi_align", "qroi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "deform_conv2d"):
+            names.define(f"{op}(Tensor x) -> Tensor")
+            if not op.startswith(("nms", "q")):
+                names.define(f"_{op}_backward(Tensor x) -> Tensor")
+        names.define("_cuda_version() -> int")
+        import torchvision  # noqa: F401
+
+        return names
+
+
+TORCHVISION_NAMES = make_torchvision_importable()
 ENTRIES = {}
 MISSING = {}  # entry -> package that is not installed
 
