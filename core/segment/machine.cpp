@@ -102,7 +102,11 @@ void skip_body(State& state, bool whole) {
 
 /// A copy of what a failing segment may have changed before it failed.
 struct Restorer {
-  std::vector<std::pair<py::Ref, py::Ref>> tensors;
+  struct Saved {
+    py::Ref tensor, copy;
+    int64_t version;
+  };
+  std::vector<Saved> tensors;
   py::Ref rng;
 
   bool save(const Segment& s, const guard::GuardContext& c) {
@@ -111,7 +115,7 @@ struct Restorer {
       py::Ref detached = py::Ref::steal(PyObject_CallMethod(t, "detach", nullptr));
       py::Ref copy = detached ? py::Ref::steal(PyObject_CallMethod(detached.get(), "clone", nullptr)) : py::Ref();
       if (!copy) return false;
-      tensors.emplace_back(py::Ref::borrow(t), copy);
+      tensors.push_back({py::Ref::borrow(t), copy, torch::version_of(t)});
     }
     if (s.restore_rng) {
       py::Ref torch = py::Ref::steal(PyImport_ImportModule("torch"));
@@ -122,10 +126,11 @@ struct Restorer {
   }
   void restore() {
     py::SavedError saved;
-    for (auto& [t, copy] : tensors) {
-      py::Ref plain = py::Ref::steal(PyObject_CallMethod(t.get(), "detach", nullptr));
-      if (plain) Py_XDECREF(PyObject_CallMethod(plain.get(), "copy_", "O", copy.get()));
+    for (const Saved& t : tensors) {
+      py::Ref plain = py::Ref::steal(PyObject_CallMethod(t.tensor.get(), "detach", nullptr));
+      if (plain) Py_XDECREF(PyObject_CallMethod(plain.get(), "copy_", "O", t.copy.get()));
       PyErr_Clear();
+      torch::set_version(t.tensor.get(), t.version);
     }
     if (rng) {
       py::Ref torch = py::Ref::steal(PyImport_ImportModule("torch"));

@@ -76,6 +76,13 @@ const Words& untouched_ops() {
   static const Words words = {"cpu", "dropout", "positive", "resolve_conj"};
   return words;
 }
+/// Methods that only read metadata.
+const Words& metadata_methods() {
+  static const Words words = {"size", "stride", "numel", "nelement", "dim", "ndimension", "is_contiguous", "is_floating_point",
+                              "is_complex", "is_signed", "element_size", "storage_offset", "is_same_size", "get_device",
+                              "is_conj", "is_neg", "is_coalesced", "result_type", "can_cast", "is_tensor"};
+  return words;
+}
 
 /// Base names ("einsum") of operators with an AutocastCPU kernel or a composite kernel, from the dispatcher.
 struct Dispatcher {
@@ -120,6 +127,7 @@ AutocastPolicy autocast_policy(const CallableInfo& info) {
   }
   static const Dispatcher& dispatcher = *new Dispatcher;
   std::string name(row.empty() ? std::string_view(info.name) : row);
+  if (row.empty() && metadata_methods().contains(name.substr(name.rfind('.') + 1))) return AutocastPolicy::kNone;
   if (row.empty()) name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
   if (info.row && info.row->rule && !dispatcher.all.contains(name)) return AutocastPolicy::kUnknown;
   return dispatcher.all.contains(name) && !dispatcher.touched.contains(name) ? AutocastPolicy::kNone

@@ -153,6 +153,14 @@ std::optional<InferFailure> data_dependent_index(const Call& call) {
 std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, graph::DType lower,
                                                           bool has_scalar) {
   const AutocastPolicy policy = autocast_policy(call.info);
+  if (policy == AutocastPolicy::kUnknown && !has_scalar && !call.info.random && !call.info.name.starts_with("torch.ops")) {
+    // A composite op: what autocast does inside it shows on real tensors only. The process is in the traced place's state.
+    auto without = infer_by_meta(call);
+    if (std::holds_alternative<InferFailure>(without)) return without;  // metadata that depend on data, or an error
+    CallableInfo info = call.info;
+    info.ask_real = true;
+    return infer_by_meta(Call{call.graph, call.callable, info, call.args, call.kwargs, call.grad_mode, call.operands});
+  }
   if (policy == AutocastPolicy::kUnknown) {
     return unsupported(call.info.name + ": what autocast does to it is not modelled", "global-state");
   }

@@ -23,6 +23,9 @@ using graph::Arg;
 using graph::TensorMeta;
 using graph::ValueId;
 
+/// Elements of an operand up to which a real tensor is made for a question.
+constexpr int64_t kRealTwinLimit = 1 << 22;
+
 int64_t calls = 0;
 double microseconds = 0;
 
@@ -45,6 +48,9 @@ class KeyMaker {
     put(now.default_dtype);
     put(now.inference_mode);
     put(now.deterministic);
+    put(call.info.ask_real);
+    put(now.autocast_cpu);
+    put(now.autocast_cpu_dtype);
     for (const Arg& a : call.args) add(a);
     for (const auto& [name, a] : call.kwargs) {
       key_ += name;
@@ -184,7 +190,9 @@ std::optional<InferFailure> check_keyword(const std::string& name, PyObject* val
 std::optional<InferFailure> prepare(const Call& call, bool own_twins, Prepared& out) {
   for (ValueId id : call.operands) {
     const TensorMeta& m = call.graph.values[static_cast<size_t>(id)].meta;
-    py::Ref twin = py::Ref::steal(own_twins ? fresh_meta_twin(m) : meta_twin(m));
+    if (call.info.ask_real && (m.numel() > kRealTwinLimit || m.device != graph::DeviceKind::kCpu))
+      return failure(InferFailure::kUnsupported, "PyTorch's meta kernel is not to be trusted and the operand is large");
+    py::Ref twin = py::Ref::steal(call.info.ask_real ? real_twin(m) : own_twins ? fresh_meta_twin(m) : meta_twin(m));
     // Operands of one kind share the kept twin, and then a result could not be told to belong to one of them.
     const bool taken = std::any_of(out.twins.begin(), out.twins.end(), [&twin](const py::Ref& t) { return t.get() == twin.get(); });
     if (twin && taken) twin = py::Ref::steal(fresh_meta_twin(m));
@@ -210,6 +218,7 @@ std::optional<InferFailure> prepare(const Call& call, bool own_twins, Prepared& 
   }
   // Without a tensor among its operands a call would make real ones (and draw from the random stream).
   const bool add_device = call.info.kind == CallableKind::kFactory || call.operands.empty();
+  if (call.info.ask_real && call.operands.empty()) return failure(InferFailure::kUnsupported, "no tensor is among the operands");
   std::vector<py::Ref> names;
   bool has_device = false;
   for (const auto& [name, a] : call.kwargs) {
@@ -298,7 +307,7 @@ std::optional<InferFailure> classify(const Call& call, const Prepared& made, PyO
     return failure(InferFailure::kUnsupported, "the result is of a tensor subclass", "tensor-subclass");
   }
   out.meta = meta_of(tensor);
-  if (!out.meta.plain || out.meta.device != graph::DeviceKind::kMeta) {
+  if (!out.meta.plain || out.meta.device != (call.info.ask_real ? graph::DeviceKind::kCpu : graph::DeviceKind::kMeta)) {
     return failure(InferFailure::kUnsupported, "the result is no ordinary strided tensor");
   }
   const bool all_meta = std::all_of(call.operands.begin(), call.operands.end(), [&call](ValueId id) {
@@ -402,6 +411,7 @@ std::variant<Inferred, InferFailure> run_once(const Call& call) {
   if (!result) {
     const bool refused = call.operands.empty() && call.info.kind != CallableKind::kFactory && PyErr_ExceptionMatches(PyExc_TypeError);
     InferFailure bad = failure_of_error();
+    if (call.info.ask_real) bad = failure(InferFailure::kUnsupported, bad.message);  // zeros may be what it refuses
     if (refused) bad = failure(InferFailure::kUnsupported, bad.message);  // perhaps only the added device
     return bad;
   }

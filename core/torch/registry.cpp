@@ -46,6 +46,7 @@ class Registry {
     dynamic_ = word_set(dynamic_shape_names());
     random_ = word_set(random_names());
     fails_ = word_set(may_fail_names());
+    real_ = word_set(asked_for_real_names());
     const PythonObjects& p = library()->py;
     for (const char* ns : {"_VariableFunctions", "_nn", "_linalg", "_fft", "_special"}) {
       add_namespace(raw_attribute(p.torch_c, ns).get());
@@ -90,6 +91,7 @@ class Registry {
     info.dynamic_shape = dynamic_.contains(name);
     info.random = random_.contains(name) || (found.row && found.row->random);
     info.may_fail = fails_.contains(name) || (found.row && found.row->may_fail);
+    info.ask_real = real_.contains(name);
     if (info.dynamic_shape) info.reason = "dynamic-shape";
     info.name = std::move(shown);
     return info;
@@ -234,7 +236,7 @@ class Registry {
   std::unordered_map<PyObject*, CallableInfo> table_;
   std::unordered_map<std::string_view, AttributeInfo> attributes_;
   std::unordered_set<std::string> operator_names_;
-  std::unordered_set<std::string_view> dynamic_, random_, fails_;
+  std::unordered_set<std::string_view> dynamic_, random_, fails_, real_;
 };
 
 Registry* registry() {

@@ -34,6 +34,7 @@ struct CallableInfo {
   bool random = false;
   bool dynamic_shape = false;  ///< output shape depends on data (nonzero, unique …): a break
   bool may_fail = false;
+  bool ask_real = false;  ///< meta tensors answer wrongly: metadata comes from a call on small real tensors
   std::string_view reason;  ///< id of diagnose's reason table for kReadsValue / kBreak
   std::string name;         ///< for people: "torch.add", "Tensor.relu_"
 };

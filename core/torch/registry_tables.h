@@ -32,6 +32,9 @@ std::string_view dynamic_shape_names();
 std::string_view random_names();
 /// Ops that can raise on right metadata (an index out of range, a singular matrix).
 std::string_view may_fail_names();
+/// Ops whose meta kernel is missing or answers other strides than the real one, while their results' metadata follow from the
+/// operands' metadata alone: they are asked on small real tensors. None draws from the random stream.
+std::string_view asked_for_real_names();
 
 /// Attributes of tensors that are getset descriptors.
 struct AttributeGroup {

@@ -267,4 +267,14 @@ bool bump_version(PyObject* tensor) {
   return static_cast<bool>(done);
 }
 
+bool set_version(PyObject* tensor, int64_t version) {
+  if (version < 0) return false;
+  const py::Ref module = py::Ref::steal(PyObject_GetAttrString(the_library.py.torch_c, "_autograd"));
+  const py::Ref done = py::Ref::steal(module ? PyObject_CallMethod(module.get(), "_unsafe_set_version_counter", "(O)(L)", tensor,
+                                                                   static_cast<long long>(version))
+                                             : nullptr);
+  if (!done) PyErr_Clear();
+  return static_cast<bool>(done);
+}
+
 }  // namespace breakline::torch

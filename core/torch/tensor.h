@@ -65,6 +65,8 @@ int64_t version_of(PyObject* tensor);
 /// Marks an in-place write done by own kernels (torch._C._autograd / _bump_version). Returns false when
 /// impossible.
 bool bump_version(PyObject* tensor);
+/// Puts the version counter back after a write was undone; false when impossible.
+bool set_version(PyObject* tensor, int64_t version);
 
 /// New uninitialised CPU tensor as a Python object (new reference; null + error on failure).
 PyObject* new_empty(std::span<const int64_t> sizes, std::span<const int64_t> strides, graph::DType dtype);
@@ -84,5 +86,7 @@ PyObject* meta_twin(const graph::TensorMeta& meta);
 /// A meta twin of its own (new reference), for calls that write their operand. A non-leaf twin is a view of a
 /// leaf, so an in-place op on it is allowed as on the real tensor.
 PyObject* fresh_meta_twin(const graph::TensorMeta& meta);
+/// A zero-filled CPU tensor of this metadata (new reference).
+PyObject* real_twin(const graph::TensorMeta& meta);
 
 }  // namespace breakline::torch

@@ -57,8 +57,7 @@ PyObject* empty_by_python(std::span<const int64_t> sizes, std::span<const int64_
 }
 
 /// An offset is had by as_strided on a larger base.
-py::Ref make_twin(const graph::TensorMeta& m) {
-  PyObject* device = library()->py.meta_device;
+py::Ref make_twin(const graph::TensorMeta& m, PyObject* device) {
   if (m.storage_offset == 0) return py::Ref::steal(empty_by_python(m.sizes, m.strides, m.dtype, device));
   int64_t last = m.storage_offset + 1;
   for (size_t i = 0; i < m.sizes.size(); ++i) {
@@ -126,7 +125,7 @@ PyObject* new_empty(std::span<const int64_t> sizes, std::span<const int64_t> str
 }
 
 PyObject* fresh_meta_twin(const graph::TensorMeta& meta) {
-  py::Ref twin = make_twin(meta);
+  py::Ref twin = make_twin(meta, library()->py.meta_device);
   if (twin && meta.requires_grad && PyObject_SetAttrString(twin.get(), "requires_grad", Py_True) < 0)
     return nullptr;
   if (!twin || !meta.requires_grad || meta.is_leaf) return twin.release();
@@ -139,6 +138,13 @@ PyObject* fresh_meta_twin(const graph::TensorMeta& meta) {
                           : nullptr;
   library()->c.set_grad_mode(grad);
   return view;
+}
+
+PyObject* real_twin(const graph::TensorMeta& meta) {
+  py::Ref twin = make_twin(meta, library()->py.cpu_device);
+  const py::Ref filled = py::Ref::steal(twin ? PyObject_CallMethod(twin.get(), "zero_", nullptr) : nullptr);
+  if (filled && meta.requires_grad && PyObject_SetAttrString(twin.get(), "requires_grad", Py_True) < 0) return nullptr;
+  return filled ? twin.release() : nullptr;
 }
 
 PyObject* meta_twin(const graph::TensorMeta& meta) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tensors and torch calls: graph nodes.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
@@ -63,6 +65,22 @@ void Tracer::came_to_require_grad(graph::ValueId written, const graph::TensorMet
     known.is_leaf = now.is_leaf;
     if (graph_->values[i].producer < 0) grad_writes_.push_back(torch::storage_of(tensor_values_[i]->object).begin);
   }
+}
+
+/// Writes that PyTorch refuses at run time whatever the shapes: leaves that need grad, overlapping memory.
+bool Tracer::write_may_fail(const graph::Node& node) const {
+  if (!node.mutates) return false;
+  std::unordered_set<int32_t> storages;
+  bool risky = false;
+  auto note = [&](graph::ValueId id) {
+    const graph::Value& v = graph_->values[static_cast<size_t>(id)];
+    if (v.is_scalar) return;
+    risky = risky || (v.meta.requires_grad && v.meta.is_leaf) || !storages.insert(v.storage).second ||
+            std::find(v.meta.strides.begin(), v.meta.strides.end(), 0) != v.meta.strides.end();
+  };
+  for (const graph::Arg& a : node.args) torch::visit_values(a, note);
+  for (const auto& [name, a] : node.kwargs) torch::visit_values(a, note);
+  return risky;
 }
 
 graph::TensorMeta& Tracer::meta(Value* tensor) {
@@ -184,6 +202,8 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   node.mutates = info.in_place || !inferred.written.empty();
   node.random = info.random;
   node.may_fail = info.may_fail || (info.row && info.row->may_fail);
+  if (history_written_ && (node.may_fail || write_may_fail(node)))
+    quiet("a call that may fail after a write that autograd has recorded");  // a failing segment can't take that back
   node.multi = inferred.structure == torch::Inferred::kTuple || inferred.structure == torch::Inferred::kList ||
                inferred.structure == torch::Inferred::kNamedTuple;
   node.origin = origin();
@@ -247,6 +267,13 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       came_to_require_grad(inferred.written[i], now);
     else if (now.requires_grad && before.is_leaf != now.is_leaf)
       graph_->values[static_cast<size_t>(inferred.written[i])].meta.is_leaf = now.is_leaf;
+  }
+  if (grad_mode) {
+    for (graph::ValueId id : inferred.written) {
+      const graph::ValueId base = view_base_[static_cast<size_t>(id)];
+      const graph::Value& g = graph_->values[static_cast<size_t>(base)];
+      if (g.producer < 0 && !g.is_scalar && g.meta.requires_grad) history_written_ = true;
+    }
   }
   if (result && result->kind == Kind::kTensor && info.in_place && info.name == "Tensor.detach_") {
     for (size_t i = 0; i < graph_->values.size(); ++i)

@@ -32,6 +32,7 @@ void Tracer::reset() {
   view_base_.clear();
   stale_.clear();
   grad_writes_.clear();
+  history_written_ = false;
   frames_.clear();
   effects_.clear();
   touched_.clear();

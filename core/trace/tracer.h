@@ -252,6 +252,7 @@ class Tracer {
   graph::Arg argument(Value* v);
   graph::TensorMeta& meta(Value* tensor);
   void realize_tensor(Value* v);
+  bool write_may_fail(const graph::Node& node) const;
   void note_tensor(Value* v, graph::ValueId base);
   void came_to_require_grad(graph::ValueId written, const graph::TensorMeta& now);
   std::shared_ptr<const graph::Origin> origin();
@@ -376,6 +377,7 @@ class Tracer {
   std::vector<Value*> tensor_values_;       ///< by graph value; null for numbers
   std::vector<graph::ValueId> view_base_;   ///< by graph value: what it is a differentiable view of, else itself
   std::unordered_set<graph::ValueId> stale_;  ///< views whose requires_grad is not known since a write to their base
+  bool history_written_ = false;              ///< an input's autograd history was changed by a node
   std::vector<const void*> grad_writes_;      ///< storages of inputs that came to require grad
   std::vector<std::unique_ptr<SymFrame>> frames_;
   std::vector<Effect> effects_;
