@@ -61,6 +61,12 @@ bool functorch_active(const CppSymbols& cpp) {
   return top && top.get() != Py_None;
 }
 
+/// Tensors may carry tangents, which own kernels would drop.
+bool forward_ad_active(const PythonObjects& p) {
+  PyObject* level = p.forward_ad ? PyDict_GetItem(p.forward_ad, py::intern("_current_level")) : nullptr;
+  return level && PyLong_CheckExact(level) && PyLong_AsLong(level) >= 0;
+}
+
 /// True when a torch-function mode on the stack is torch.utils._device.DeviceContext.
 bool device_mode_on_stack(int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -131,11 +137,15 @@ Ambient current_ambient() {
   if (a.function_modes) a.default_device_set = device_mode_on_stack(a.function_modes);
   a.dispatch_modes = static_cast<int16_t>(cpp.dispatch_mode_count ? cpp.dispatch_mode_count()
                                                                   : ask_int("_len_torch_dispatch_stack"));
-  a.functorch_levels = functorch_active(cpp) ? 1 : 0;
+  a.functorch_levels = functorch_active(cpp) || forward_ad_active(l->py) ? 1 : 0;
   a.torch_function_enabled = cpp.function_disabled_state ? cpp.function_disabled_state() == 0
                                                          : ask_bool("_is_torch_function_enabled");
   a.anomaly = cpp.anomaly ? *cpp.anomaly : ask_bool("is_anomaly_enabled");
   a.flush_denormal = flushes_denormals();
+  if (cpp.global_context) {
+    const void* context = cpp.global_context();
+    for (const auto getter : cpp.backend_flags) a.backend_flags = (a.backend_flags << 1) | (getter(context) ? 1U : 0U);
+  }
   return a;
 }
 

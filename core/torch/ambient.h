@@ -25,6 +25,7 @@ struct Ambient {
   bool torch_function_enabled = true;
   bool anomaly = false;
   bool flush_denormal = false;
+  uint32_t backend_flags = 0;  ///< switches of torch.backends that code can read and kernels follow, a bit each
   bool operator==(const Ambient&) const = default;
   /// True when segments can be traced under it; otherwise `why` names the reason id for the break/skip.
   bool traceable(std::string* why) const;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <string_view>
 
 namespace breakline::torch {
 namespace {
@@ -69,6 +70,13 @@ void bind_cpp(void* cpu, void* c10, void* python, CppSymbols& s) {
   bind(cpu, "_ZNK2at7Context23deterministicAlgorithmsEv", s.deterministic);
   bind(cpu, "_ZNK2at7Context31deterministicAlgorithmsWarnOnlyEv", s.deterministic_warn);
   bind(cpu, "_ZN5torch8autograd11AnomalyMode8_enabledE", s.anomaly);
+  for (const char* name : {"userEnabledCuDNN", "benchmarkCuDNN", "deterministicCuDNN", "userEnabledMkldnn", "deterministicMkldnn",
+                           "userEnabledNNPACK", "userEnabledFlashSDP", "userEnabledMathSDP", "userEnabledMemEfficientSDP",
+                           "userEnabledCuDNNSDP", "deterministicFillUninitializedMemory"}) {
+    bool (*getter)(const void*) = nullptr;
+    const std::string mangled = "_ZNK2at7Context" + std::to_string(std::string_view(name).size()) + name + "Ev";
+    if (bind(cpu, mangled.c_str(), getter)) s.backend_flags.push_back(getter);
+  }
 }
 
 bool bind_python(PyObject* torch, PythonObjects& p) {
@@ -91,6 +99,9 @@ bool bind_python(PyObject* torch, PythonObjects& p) {
   p.handle_probe = attribute(aoti.get(), "unsafe_alloc_void_ptr_from_tensor");
   p.increment_version = attribute(p.torch_c, "_increment_version");
   p.is_alias_of = attribute(p.torch_c, "_is_alias_of");
+  const py::Ref autograd = py::Ref::steal(attribute(torch, "autograd"));
+  const py::Ref forward = py::Ref::steal(attribute(autograd.get(), "forward_ad"));
+  p.forward_ad = forward && PyModule_Check(forward.get()) ? PyModule_GetDict(forward.get()) : nullptr;
   PyErr_Clear();
   return p.meta_device && p.cpu_device && p.empty_strided;
 }

@@ -3,6 +3,7 @@
 // C++ symbols that are optional (each is verified at start or has a slow way through Python).
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "core/python/ref.h"
 
@@ -47,6 +48,7 @@ struct CppSymbols {
   bool (*deterministic)(const void* context) = nullptr;
   bool (*deterministic_warn)(const void* context) = nullptr;
   const bool* anomaly = nullptr;
+  std::vector<bool (*)(const void* context)> backend_flags;  ///< in a fixed order
 };
 
 /// Borrowed for the life of the process (owned by this table).
@@ -69,6 +71,7 @@ struct PythonObjects {
   PyObject* handle_probe = nullptr;   ///< torch._C._aoti.unsafe_alloc_void_ptr_from_tensor
   PyObject* increment_version = nullptr;
   PyObject* is_alias_of = nullptr;
+  PyObject* forward_ad = nullptr;  ///< dict of torch.autograd.forward_ad, or null
 };
 
 struct Library {

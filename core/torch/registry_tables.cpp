@@ -28,7 +28,7 @@ constexpr NameGroup kGroups[] = {
      "_get_float32_matmul_precision _get_privateuse1_backend_name _autocast_supported_devices "
      "_is_autocast_available "
      "_get_accelerator _has_distributed _log_api_usage_once _is_tracing _get_warnAlways _get_qengine "
-     "_get_backcompat_broadcast_warn _get_backcompat_keepdim_warn get_num_threads get_num_interop_threads "
+     "_get_backcompat_broadcast_warn _get_backcompat_keepdim_warn "
      "_infer_size _get_value_trace _is_flash_attention_available"},
     {S::kTorch, K::kAmbientQuery, "",
      "is_grad_enabled is_inference_mode_enabled is_autocast_enabled is_autocast_cpu_enabled "
@@ -50,7 +50,7 @@ constexpr NameGroup kGroups[] = {
      "set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
     {S::kTorch, K::kBreak, "global-state",
      "_set_default_dtype _set_default_tensor_type _set_deterministic_algorithms set_flush_denormal "
-     "set_num_threads "
+     "set_num_threads get_num_threads get_num_interop_threads "
      "set_num_interop_threads set_anomaly_enabled _set_deterministic_fill_uninitialized_memory "
      "_set_cudnn_enabled "
      "_set_cudnn_benchmark _set_mkldnn_enabled _set_nnpack_enabled _set_float32_matmul_precision "

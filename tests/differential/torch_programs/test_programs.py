@@ -146,7 +146,7 @@ def main():
         if not re.search(given.only, name):
             continue
         for plan in given.plans.split(","):
-            answer = run_child(lambda: compare(make, plan))
+            answer = run_child(lambda: compare(make, plan), timeout=600)
             if isinstance(answer, dict):
                 tally.check(f"{name}/{plan}", False, answer["crash"][-1500:])
                 continue
