@@ -182,8 +182,11 @@ struct BuildOpcodes {
   static void match_keys(Tracer& t, SymFrame&, const Instr&) {
     Value* subject = t.force(t.peek(2));
     if (subject->kind != Kind::kDict) t.quiet("match keys");
-    Values found;
-    for (Value* key : t.drain(t.peek(1))) {
+    Values found, keys = t.drain(t.peek(1));
+    for (size_t i = 0; i < keys.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (t.equal(keys[i], keys[j])) t.quiet("match keys", true);
+    for (Value* key : keys) {
       Value* v = t.dict_get(subject, key);
       if (!v) return t.push(t.none());
       found.push_back(v);
