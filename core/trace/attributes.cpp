@@ -210,6 +210,14 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
   Value* saved_kind = m;
   PyObject* d = PyModule_GetDict(module);
   if (!d) stop("builtin", {{"function", "getattr"}});
+  PyObject* getter = PyDict_GetItemString(d, "__getattr__");
+  const bool own_getter = getter && PyFunction_Check(getter) &&
+                          is_user_file(std::string(py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(getter))->co_filename)));
+  if (getter && !own_getter && !PyDict_GetItem(d, name)) {
+    // A library's lazy attribute is stored when it is first asked for. That has to happen before the dict is read: a guard
+    // that the name is missing would fail as soon as it is made.
+    if (py::Ref loaded = py::Ref::steal(PyObject_CallOneArg(getter, name)); !loaded) PyErr_Clear();
+  }
   Value* dict = saved_kind->attributes;
   if (!dict) {
     dict = live(d, child(SourceKind::kInstanceDict, object_source(module)));
@@ -227,16 +235,20 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
   if (t != &PyModule_Type)
     if (PyObject* g = py::type_lookup(t, py::intern("__getattr__")); g && PyFunction_Check(g) && !missing)
       return call_nested(constant(g), {constant(module), constant(name)});
-  if (missing) {
-    PyObject* g = PyDict_GetItemString(d, "__getattr__");
-    if (!g) {
+  if (missing && !getter) {
+    *missing = true;
+    return nullptr;
+  }
+  if (own_getter && !missing) return call_nested(live(getter, child(SourceKind::kDictItem, dict->source, py::intern("__getattr__"))), {constant(name)});
+  if (own_getter) stop("observed-exception", {{"exception", "AttributeError in __getattr__"}});
+  if (getter) {
+    // An attribute that a library makes anew each time: ask once, then it is identity-guarded by what it gave.
+    py::Ref r = py::Ref::steal(PyObject_CallOneArg(getter, name));
+    if (!r && missing && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      PyErr_Clear();
       *missing = true;
       return nullptr;
     }
-  }
-  if (PyObject* g = PyDict_GetItemString(d, "__getattr__")) {
-    // A lazy module attribute: its function would set it; ask once, then it is identity-guarded by what it gave.
-    py::Ref r = py::Ref::steal(PyObject_CallOneArg(g, name));
     if (!r) quiet("AttributeError", true);
     if (PyType_Check(r.get()) || PyModule_Check(r.get()) || PyCallable_Check(r.get())) {
       keep_borrowed(r.get());

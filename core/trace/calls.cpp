@@ -447,6 +447,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     case MarkerKind::kRegion: break;
     case MarkerKind::kRegionEnter:
     case MarkerKind::kRegionExit: return none();
+    case MarkerKind::kDisableCall: stop("disable-call", {{"function", name_of(o)}});
     case MarkerKind::kExport:
     case MarkerKind::kCompile: stop("function-call", {{"function", name_of(o)}});
   }

@@ -20,6 +20,7 @@ constexpr KindName kKinds[] = {
     {"region_wrapper", MarkerKind::kRegionWrapper}, {"export", MarkerKind::kExport},
     {"compile", MarkerKind::kCompile},              {"compiled_module", MarkerKind::kCompiledModule},
     {"assume_constant_result", MarkerKind::kAssumeConstant},
+    {"disable_call", MarkerKind::kDisableCall},
     {"region_enter", MarkerKind::kRegionEnter},     {"region_exit", MarkerKind::kRegionExit},
 };
 
