@@ -167,6 +167,8 @@ RawMeta raw_meta(PyObject* tensor) {
     c.get_storage_offset(handle, &m.storage_offset);
     m.sizes = sizes;
     m.strides = strides;
+  } else {
+    m.rank = 0;  // nobody walks over sizes that are not given
   }
   return m;
 }

@@ -47,7 +47,7 @@ MetaImage image_of(PyObject* tensor);
 /// False also when only something without meaning here has changed; ~10 ns.
 bool image_holds(PyObject* tensor, const MetaImage& image);
 /// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
-/// no wrapper. Where it is false, raw_meta leaves sizes and strides null.
+/// no wrapper. Where it is false, raw_meta leaves sizes and strides null and the rank 0.
 bool is_plain_keys(uint64_t key_set);
 /// Made under inference mode: no version counter, not to be written or saved for backward elsewhere.
 bool is_inference_tensor(PyObject* tensor);
