@@ -7,6 +7,7 @@
 #include <QSettings>
 #include <QTranslator>
 #include <cstdio>
+#include <memory>
 
 #include "ui/controller/engine_locator.h"
 #include "ui/shell/automation.h"
@@ -88,10 +89,11 @@ int run_studio(int argc, char** argv) {
     for (const bool narrow : {false, true})
       window.set_layout_state(narrow, QSettings().value(kLayouts[narrow]).toByteArray());
   window.show();
-  Automation automation(options, &window, &session, &selection);
+  std::unique_ptr<Automation> automation;  // it ends the program when its steps are done: never beside a user
+  if (automatic) automation = std::make_unique<Automation>(options, &window, &session, &selection);
   if (!options.request.target.isEmpty()) window.open_request(options.request);
   if (automatic) {
-    automation.start();
+    automation->start();
   } else {
     // The same steps without the ending: toggles and the measurement asked for on the command line.
     auto* once = new QObject(&window);
