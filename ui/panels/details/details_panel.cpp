@@ -6,6 +6,7 @@
 #include <QEvent>
 #include <QFileInfo>
 #include <QLocale>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QTextBrowser>
@@ -46,6 +47,13 @@ DetailsPanel::DetailsPanel(const PanelContext& context, QWidget* parent) : Panel
     if (const ReportPtr r = report())
       for (const Break* b : r->breaks_of(session()->current_target())) return select_break(b->id);
   });
+  auto* first = empty->findChild<QPushButton*>();
+  auto offer = [this, first] {
+    const ReportPtr r = report();
+    first->setVisible(r && !r->breaks_of(session()->current_target()).isEmpty());
+  };
+  connect(session(), &Session::report_changed, first, offer);
+  offer();
   browser_ = new QTextBrowser(this);
   browser_->setObjectName(QStringLiteral("details"));
   browser_->setOpenLinks(false);
