@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Long because it is one table of small independent programs.
 """Exceptions: raised, caught, chained, with tracebacks; finally, with, assert, except*."""
 
 import contextlib

@@ -178,16 +178,6 @@ def program_17(x):
     print(list(e["it"]))
 
 
-def program_18(x):
-    d={"a":1}
-    print("x")
-    try:
-        for k in d:
-            d["b"]=2
-            print(k)
-    except RuntimeError as e: print(e)
-
-
 def program_19(x):
     d={"a":1}
     for k in d:

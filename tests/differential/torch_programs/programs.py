@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Long because it is one table of small independent programs.
 """Programs about PyTorch's state, modules, tensors' identity and mutation. Each entry: name → maker of (function, [arguments per call]).
 
 A maker is called once for eager and once for Breakline; functions and what they close over are therefore fresh each time.
