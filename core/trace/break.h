@@ -15,6 +15,7 @@ struct PlaceFrame {
   std::string code_name;        ///< as the source names it
   bytecode::Position position;
   bool user = true;  ///< not of the standard library or torch
+  bool call = false;  ///< how nn.Module gets from `__call__` to `forward`: stacks and chains leave it out, as PyTorch's do
 };
 
 /// Why and where tracing stops. `quiet` steps are executed without being reported as breaks.

@@ -74,6 +74,14 @@ int with_line(const SymFrame& f, int depth) {
   return best;
 }
 
+namespace {
+
+bool is_module_call(const bytecode::Code& code) {
+  return (code.name == "_wrapped_call_impl" || code.name == "_call_impl") && code.file.ends_with("torch/nn/modules/module.py");
+}
+
+}  // namespace
+
 void Tracer::capture_place(BreakInfo& info) {
   if (!info.place.empty()) return;
   for (size_t i = 0; i < frames_.size(); ++i) {
@@ -84,6 +92,7 @@ void Tracer::capture_place(BreakInfo& info) {
     frame.position = p;
     frame.function = frame.code_name = f.code->name;
     frame.user = is_user_file(f.code->file);
+    frame.call = i + 1 < frames_.size() && is_module_call(*f.code);
     if (f.resumed_line)
       frame.function = "torch_dynamo_resume_in_" + f.code->name + "_at_" + std::to_string(f.resumed_line);
     info.place.push_back(std::move(frame));

@@ -1431,7 +1431,7 @@
    <translation>即时模式</translation>
   </message>
   <message>
-   <source>Eager again (noise)</source>
+   <source>Eager, again</source>
    <translation>即时模式（再次，测噪声）</translation>
   </message>
   <message>

@@ -100,6 +100,29 @@ def vars_equal(a, b):
     return bits_equal(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
 
 
+def error_facts(e, path):
+    """Type, text, notes and the frames in the file `path` (name, line, positions) of an exception and of all it came from."""
+    out = []
+    seen = set()
+    while e is not None and id(e) not in seen:
+        seen.add(id(e))
+        frames = []
+        tb = e.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            if code.co_filename == path:
+                frames.append((code.co_name, tb.tb_lineno) + tuple(list(code.co_positions())[tb.tb_lasti // 2]))
+            tb = tb.tb_next
+        if isinstance(e, UnboundLocalError) and frames:
+            # CPython 3.11 fuses a store with the load behind it once code is warm, and then reports the store's place.
+            frames[-1] = frames[-1][:1]
+        inner = [error_facts(i, path) for i in e.exceptions] if isinstance(e, BaseExceptionGroup) else None
+        out.append((type(e).__name__, str(e), frames, e.__cause__ is not None, e.__suppress_context__, inner,
+                    getattr(e, "__notes__", None)))
+        e = e.__cause__ or e.__context__
+    return out
+
+
 class Tally:
     """Collects named outcomes and ends the program with the counts."""
 

@@ -78,7 +78,7 @@ Timings parse_timings(const QJsonObject& o) {
 QString arm_name(const Arm& a) {
   static const QHash<QString, const char*> kNames = {
       {QStringLiteral("eager"), QT_TRANSLATE_NOOP("Timings", "Eager")},
-      {QStringLiteral("eager_aa"), QT_TRANSLATE_NOOP("Timings", "Eager again (noise)")},
+      {QStringLiteral("eager_aa"), QT_TRANSLATE_NOOP("Timings", "Eager, again")},
       {QStringLiteral("cpu"), QT_TRANSLATE_NOOP("Timings", "Compiled, CPU")},
       {QStringLiteral("vulkan_eager"), QT_TRANSLATE_NOOP("Timings", "Eager, Vulkan")},
       {QStringLiteral("vulkan"), QT_TRANSLATE_NOOP("Timings", "Compiled, Vulkan")}};

@@ -55,6 +55,7 @@ void raise_break(segment::Root&, const trace::BreakInfo& info, const policy::Res
   py::Ref frames = py::Ref::steal(PyList_New(0));
   if (!frames) return;
   for (const trace::PlaceFrame& f : info.place) {
+    if (f.call) continue;
     py::Ref e = py::Ref::steal(Py_BuildValue("(sisiii)", f.file.c_str(), f.position.line, f.function.c_str(), f.position.column,
                                              f.position.end_line, f.position.end_column));
     if (!e || PyList_Append(frames.get(), e.get()) < 0) return;

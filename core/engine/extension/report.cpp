@@ -131,6 +131,7 @@ py::Ref break_entry(Root& root, const BreakRecord& b, int index, const std::vect
   d.number("end_line", p ? p->position.end_line : 0).number("end_column", p ? p->position.end_column : -1);
   List chain;
   for (const trace::PlaceFrame& f : b.info.place) {
+    if (f.call) continue;
     Dict e;
     e.text("file", f.file).number("line", f.position.line).text("function", f.code_name);
     chain.add(e.object);

@@ -21,7 +21,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
-from harness import Tally, run_child, seed_all  # noqa: E402
+from harness import Tally, error_facts, run_child, seed_all  # noqa: E402
 from still_break import STILL_BREAK  # noqa: E402
 
 CALLS = 4
@@ -69,26 +69,6 @@ def tell(v, depth=0):
 
 def own(v):
     return getattr(v, "__dict__", None) or None
-
-
-def error_facts(e, path):
-    """Type, text, notes and user-file traceback of an exception and of all it came from."""
-    out = []
-    seen = set()
-    while e is not None and id(e) not in seen:
-        seen.add(id(e))
-        frames = []
-        tb = e.__traceback__
-        while tb is not None:
-            code = tb.tb_frame.f_code
-            if code.co_filename == path:
-                frames.append((code.co_name, tb.tb_lineno) + tuple(list(code.co_positions())[tb.tb_lasti // 2]))
-            tb = tb.tb_next
-        inner = [error_facts(i, path) for i in e.exceptions] if isinstance(e, BaseExceptionGroup) else None
-        out.append((type(e).__name__, str(e), frames, e.__cause__ is not None, e.__suppress_context__, inner,
-                    getattr(e, "__notes__", None)))
-        e = e.__cause__ or e.__context__
-    return out
 
 
 def observe(module, function, path):

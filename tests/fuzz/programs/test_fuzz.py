@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
 import generator  # noqa: E402
-from harness import bits_equal, run_child, seed_all  # noqa: E402
+from harness import bits_equal, error_facts, run_child, seed_all  # noqa: E402
 
 CALLS = 4
 
@@ -46,28 +46,6 @@ class PlainRegion(contextlib.ContextDecorator):
 
     def __exit__(self, *exc):
         return None
-
-
-def error_facts(e, path):
-    """Type, text and user-file traceback of an exception and what it came from."""
-    out = []
-    seen = set()
-    while e is not None and id(e) not in seen:
-        seen.add(id(e))
-        frames = []
-        tb = e.__traceback__
-        while tb is not None:
-            code = tb.tb_frame.f_code
-            if code.co_filename == path:
-                positions = list(code.co_positions())[tb.tb_lasti // 2]
-                frames.append((code.co_name, tb.tb_lineno) + positions)
-            tb = tb.tb_next
-        if isinstance(e, UnboundLocalError) and frames:
-            # CPython 3.11 fuses a store with the load behind it once code is warm, and then reports the store's place.
-            frames[-1] = frames[-1][:1]
-        out.append((type(e).__name__, str(e), tuple(frames), e.__cause__ is not None, e.__suppress_context__))
-        e = e.__cause__ or e.__context__
-    return out
 
 
 def sharing(values):

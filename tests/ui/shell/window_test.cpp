@@ -143,6 +143,14 @@ void WindowTest::a_click_in_the_tree_recompiles() {
       QLatin1String("Unsupported: Data-dependent branching")));
   QVERIFY(f.window->source()->main_editor()->annotation(27).contains(QLatin1String("Data-dependent")));
   QCOMPARE(text_of(f.path), before);  // the user's file is never changed by a toggle
+  // The error comes to the front with its break selected; the details come back when it is gone.
+  auto* error = f.panel<ErrorPanel>("error");
+  QTRY_VERIFY_WITH_TIMEOUT(error->visibleRegion().isEmpty() == false, kPatience);
+  QCOMPARE(f.selection.current().kind, SelectionKind::Break);
+  QCOMPARE(f.selection.current().line, 28);  // the editor counts from 0
+  f.click_policy(kNet, QStringLiteral("inherit"));
+  QTRY_COMPARE_WITH_TIMEOUT(f.chip("chip_breaks"), QStringLiteral("4 breaks: 4 allowed"), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(error->visibleRegion().isEmpty(), kPatience);
 }
 
 void WindowTest::toggles_by_keyboard_and_undo() {

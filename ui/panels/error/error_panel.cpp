@@ -26,6 +26,8 @@ ErrorPanel::ErrorPanel(const PanelContext& context, QWidget* parent) : Panel(con
   column->addWidget(stack_);
   for (auto signal : {&Session::report_changed, &Session::problem_changed, &Session::target_changed})
     connect(session(), signal, this, &ErrorPanel::refresh);
+  connect(session(), &Session::overlays_changed, this, [this] { toggled_ = true; });
+  connect(session(), &Session::report_changed, this, &ErrorPanel::follow_toggle);
   connect(theme(), &Theme::changed, this, [this] { view_->setFont(theme()->code_font()); });
   view_->setFont(theme()->code_font());
 }
@@ -49,6 +51,34 @@ void ErrorPanel::refresh() {
   const QString text = parts.join(QStringLiteral("\n\n"));
   if (text != view_->toPlainText()) view_->setPlainText(text);
   stack_->setCurrentIndex(text.isEmpty() ? 0 : 1);
+}
+
+void ErrorPanel::follow_toggle() {
+  const ReportPtr r = report();
+  if (!r) {
+    toggled_ = had_error_ = false;
+    return;
+  }
+  const QString only = session()->current_target();
+  bool has_error = false;
+  QString culprit;
+  for (const Target& t : r->targets) {
+    if (!only.isEmpty() && t.id != only) continue;
+    has_error |= t.error.has_value();
+    if (t.error && culprit.isEmpty())
+      for (const Break* b : r->breaks_of(t.id))
+        if (culprit.isEmpty() && b->is_error()) culprit = b->id;
+  }
+  if (toggled_ && has_error && !had_error_) {
+    raised_ = true;
+    emit wants_panel(QStringLiteral("error"));
+    if (!culprit.isEmpty()) select_break(culprit);
+  } else if (!has_error && raised_) {
+    raised_ = false;
+    if (isVisible()) emit wants_panel(QStringLiteral("details"));
+  }
+  toggled_ = false;
+  had_error_ = has_error;
 }
 
 }  // namespace breakline::ui

@@ -58,7 +58,7 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
   table_->setWordWrap(false);
   note_ = new QLabel(filled);
   note_->setObjectName(QStringLiteral("quiet_note"));
-  note_->setWordWrap(false);
+  note_->setWordWrap(true);
   rows->addWidget(plot_, 1);
   rows->addWidget(table_);
   rows->addWidget(note_);

@@ -20,7 +20,7 @@ _TOLERANCE = {
 # id → (name, how the callable is made: None is the plain function, else options of the engine's compile)
 ARMS = {
     "eager": ("Eager", None),
-    "eager_aa": ("Eager again (noise)", None),
+    "eager_aa": ("Eager, again", None),
     "cpu": ("Compiled, CPU", {"device": "cpu"}),
     "vulkan_eager": ("Eager, Vulkan", {"device": "vulkan_eager"}),
     "vulkan": ("Compiled, Vulkan", {"device": "vulkan"}),
