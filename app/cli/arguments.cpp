@@ -24,6 +24,9 @@ constexpr CommandRow kCommands[] = {
      "compile a target and report its graphs, breaks and policies"},
     {"time", Command::kTime, "breakline time TARGET [options] [-- ARGS...]",
      "time a target: eager and compiled, on the CPU and the Vulkan device"},
+    {"parity", Command::kParity, "breakline parity TARGET [options] [-- ARGS...]",
+     "compare a target's breaks with those of the interpreter's own torch.compile; fails (exit 1) on a place "
+     "that is only ours"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
      "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
@@ -48,7 +51,7 @@ struct Option {
 };
 
 constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
-constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime);
+constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity);
 
 using Outcome = std::optional<Error>;
 
@@ -111,11 +114,12 @@ const std::vector<Option>& options() {
          a.strict = true;
          return {};
        }},
-      {"--policy", kEngine, "KEY=VALUE",
+      {"--policy", kEngine & ~bit(Command::kParity), "KEY=VALUE",
        "overlay: fn:FILE:QUALNAME, lines:FILE:A-B or module:TARGET:PATH = inherit, allow or error "
        "(repeatable)",
        add_policy},
-      {"--policy-file", kEngine, "FILE", "overlays from a JSON file", add_policy_file},
+      {"--policy-file", kEngine & ~bit(Command::kParity), "FILE", "overlays from a JSON file",
+       add_policy_file},
       {"--input", kEngine, "[NAME=]SPEC",
        "an input of TARGET's call: f32[8,16], i64[2,8]<1000, f32[4]! (requires grad) or a Python literal "
        "(repeatable)",
@@ -123,7 +127,7 @@ const std::vector<Option>& options() {
          a.open.inputs.push_back(v);
          return {};
        }},
-      {"--device", kEngine, "DEVICE", "cpu or vulkan",
+      {"--device", kEngine & ~bit(Command::kParity), "DEVICE", "cpu or vulkan",
        [](Arguments& a, const std::string& v) -> Outcome {
          if (v != "cpu" && v != "vulkan") return Error{"--device takes cpu or vulkan, not '" + v + "'."};
          a.open.device = v;
@@ -256,7 +260,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   }
   out.command = Command::kHelp;
   if (at >= words.size())
-    return Error{"Name a command: explain, time, run, python or diagnose (breakline --help tells more)."};
+    return Error{
+        "Name a command: explain, time, parity, run, python or diagnose (breakline --help tells more)."};
   const std::string& first = words[at];
   if (first == "--help" || first == "-h" || first == "help") {
     out.help_topic = at + 1 < words.size() ? words[at + 1] : "";
@@ -267,7 +272,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
     return out;
   }
   const CommandRow* row = find_command(first);
-  if (!row) return Error{"There is no command '" + first + "': use explain, time, run, python or diagnose."};
+  if (!row)
+    return Error{"There is no command '" + first + "': use explain, time, parity, run, python or diagnose."};
   out.command = row->command;
   ++at;
   if (out.command == Command::kRun || out.command == Command::kPython)
@@ -322,7 +328,8 @@ std::string help_text(const std::string& topic) {
            "target), or\n"
            "FILE_OR_MODULE:EXPR, where EXPR is a name or a call with literal arguments: model.py:Net(128, "
            "heads=4).\n\n"
-           "Exit status: 0 done; 1 a gate failed (--strict); 2 usage or bad input; 3 the code raised or "
+           "Exit status: 0 done; 1 a gate failed (--strict, parity); 2 usage or bad input; 3 the code raised "
+           "or "
            "compilation\n"
            "failed; 4 the engine died or timed out.\n";
     return out.str();

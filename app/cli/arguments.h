@@ -10,7 +10,7 @@
 
 namespace breakline::cli {
 
-enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime };
+enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity };
 
 /// What the user asked for. Only the fields of the command are filled.
 struct Arguments {

@@ -156,6 +156,26 @@ int time(const Arguments& arguments) {
   return kDone;
 }
 
+int parity(const Arguments& arguments) {
+  Opened opened = open_target(arguments);
+  if (!opened.engine) return opened.code;
+  std::optional<Client::Seconds> timeout;
+  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  const Answer answer = opened.engine->call("parity", "{}", timeout);
+  if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
+  opened.engine->shut_down();
+  const auto result = protocol::parse_parity(answer.body);
+  if (!result) return complain(result.error().message, kEngineDied);
+  print(stdout, arguments.json ? protocol::pretty(answer.body) + "\n"
+                               : client::parity_text(*result, text_options(arguments)));
+  if (result->ours.error.empty() != result->theirs.error.empty()) return kGateFailed;
+  // An error ends both runs early, and frames that one side never traced have no places to compare.
+  if (!result->theirs.error.empty() || result->theirs.given_up) return kDone;
+  for (const protocol::ParityPlace& place : result->places)
+    if (place.verdict == "only ours") return kGateFailed;
+  return kDone;
+}
+
 /// Replaces this process by the interpreter with `words` as its arguments.
 int become_python(const Arguments& arguments, const std::vector<std::string>& words) {
   const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
@@ -236,6 +256,8 @@ int run_command(const Arguments& arguments) {
       return diagnose(arguments);
     case Command::kTime:
       return time(arguments);
+    case Command::kParity:
+      return parity(arguments);
   }
   return kBadInput;
 }

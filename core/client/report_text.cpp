@@ -338,4 +338,27 @@ std::string timings_text(const protocol::Timings& timings, const TextOptions& op
   return writer.text();
 }
 
+std::string parity_text(const protocol::Parity& parity, const TextOptions& options) {
+  Writer writer(options);
+  writer.line(writer.paint("Breakline and torch.compile of PyTorch " + parity.torch, kBold));
+  writer.line("  " + padded("", 12) + padded("graphs", 8) + padded("ops", 8) + padded("places", 8) +
+              padded("frames given up", 17) + "trace ms");
+  const auto side = [&](const char* name, const protocol::ParitySide& it) {
+    writer.line("  " + padded(name, 12) + padded(std::to_string(it.graphs), 8) +
+                padded(std::to_string(it.ops), 8) + padded(std::to_string(it.places), 8) +
+                padded(std::to_string(it.given_up), 17) + number(it.trace_ms));
+    if (!it.error.empty()) writer.line("    " + writer.paint(it.error, kRed));
+  };
+  side("Breakline", parity.ours);
+  side("PyTorch", parity.theirs);
+  for (const protocol::ParityPlace& p : parity.places) {
+    const char* colour = p.verdict == "agree" ? kGreen : p.verdict == "only ours" ? kRed : kYellow;
+    writer.line("  " + writer.paint(padded(p.verdict, 13), colour) + writer.place(p.file, p.line));
+    if (!p.ours.empty()) writer.line("    Breakline: " + p.ours);
+    if (!p.theirs.empty()) writer.line("    PyTorch:   " + p.theirs);
+  }
+  if (parity.places.empty()) writer.line("  No graph break on either side.");
+  return writer.text();
+}
+
 }  // namespace breakline::client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reports and timings as text for a terminal.
+// Reports, timings and parities as text for a terminal.
 #pragma once
 #include <string>
 
@@ -19,5 +19,8 @@ std::string report_text(const protocol::Report& report, const TextOptions& optio
 
 /// The table of arms with median, spread, ratio and verdict.
 std::string timings_text(const protocol::Timings& timings, const TextOptions& options);
+
+/// Both sides' counts and every place with who breaks there and why.
+std::string parity_text(const protocol::Parity& parity, const TextOptions& options);
 
 }  // namespace breakline::client

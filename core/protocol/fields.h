@@ -136,6 +136,19 @@ void walk(V& v, Timings& x) {
   v("load_note", x.load_note), v("arms", x.arms), v("noise", x.noise), v("warnings", x.warnings);
 }
 template <class V>
+void walk(V& v, ParitySide& x) {
+  v("graphs", x.graphs), v("ops", x.ops), v("places", x.places), v("given_up", x.given_up);
+  v("trace_ms", x.trace_ms), v("error", x.error);
+}
+template <class V>
+void walk(V& v, ParityPlace& x) {
+  v("verdict", x.verdict), v("file", x.file), v("line", x.line), v("ours", x.ours), v("theirs", x.theirs);
+}
+template <class V>
+void walk(V& v, Parity& x) {
+  v("schema", x.schema), v("torch", x.torch), v("ours", x.ours), v("theirs", x.theirs), v("places", x.places);
+}
+template <class V>
 void walk(V& v, OpenParams& x) {
   v("target", x.target), v("argv", x.argv), v("inputs", x.inputs), v("overlays", x.overlays);
   v("device", x.device), v("train", x.train), v("no_grad", x.no_grad), v("seed", x.seed);

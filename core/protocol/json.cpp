@@ -136,6 +136,7 @@ void collect(const Json& j, const std::string& path, std::set<std::string>& out)
 Result<Hello> parse_hello(std::string_view json) { return parse<Hello>(json, "greeting"); }
 Result<Report> parse_report(std::string_view json) { return parse<Report>(json, "report"); }
 Result<Timings> parse_timings(std::string_view json) { return parse<Timings>(json, "timing result"); }
+Result<Parity> parse_parity(std::string_view json) { return parse<Parity>(json, "parity result"); }
 
 std::string to_json(const Hello& value) { return text_of(value); }
 std::string to_json(const Report& value) { return text_of(value); }

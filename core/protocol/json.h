@@ -14,6 +14,7 @@ namespace breakline::protocol {
 Result<Hello> parse_hello(std::string_view json);
 Result<Report> parse_report(std::string_view json);
 Result<Timings> parse_timings(std::string_view json);
+Result<Parity> parse_parity(std::string_view json);
 
 std::string to_json(const Hello& value);
 std::string to_json(const Report& value);

@@ -173,6 +173,28 @@ struct Timings {
   std::vector<std::string> warnings;
 };
 
+/// One side of a Parity: what a compiler made of the target. `error`: the first one, empty when there is none.
+struct ParitySide {
+  int graphs = 0, ops = 0, places = 0, given_up = 0;
+  double trace_ms = 0;
+  std::string error;
+};
+
+/// A place where one of the compilers, or both, broke the graph; a side that did not has no reason.
+struct ParityPlace {
+  std::string verdict;  ///< "agree", "only ours" or "only theirs"
+  std::string file, ours, theirs;
+  int line = 0;
+};
+
+/// Our breaks against those of the user's own torch.compile.
+struct Parity {
+  int schema = kReportSchema;
+  std::string torch;
+  ParitySide ours, theirs;
+  std::vector<ParityPlace> places;
+};
+
 /// Parameters of `open`.
 struct OpenParams {
   std::string target, device = "cpu";

@@ -173,6 +173,42 @@ class Time(Case):
         self.refused(self.call("time", MODELS / "clean.py", "--target", "third"), 2, "no target 'third'", "first, second")
 
 
+class Parity(Case):
+    def test_places_agree(self):
+        path = self.write(
+            "m.py",
+            "import torch\n\ndef f(x):\n    if x.sum() > 0:\n        x = x * 2\n    torch._dynamo.graph_break()\n    return x + 1\n"
+            "\ntorch.compile(f)(torch.ones(3))\nprint('done')\n",
+        )
+        result = self.call("parity", "--json", path)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual([(place["verdict"], place["line"]) for place in result.json["places"]], [("agree", 4), ("agree", 6)])
+        for side in ("ours", "theirs"):
+            self.assertEqual((result.json[side]["places"], result.json[side]["given_up"], result.json[side]["error"]), (2, 0, ""))
+            self.assertGreater(result.json[side]["trace_ms"], 0)
+        self.assertEqual(result.err.count("done"), 1)
+
+    def test_text_of_a_named_target(self):
+        path = self.write("m.py", "import torch\n\ndef f(x):\n    return x + 1\n\ndef g(x):\n    y = x * 2\n    print(y.shape)\n    return y\n")
+        result = self.call("parity", f"{path}:g", "--input", "f32[3]")
+        self.assertIn("PyTorch 2.", result.out)
+        self.assertIn("m.py:8", result.out)
+        whole = self.call("parity", f"{path}:f", "--input", "f32[3]")
+        self.assertEqual(whole.code, 0, whole.err)
+        self.assertIn("No graph break on either side.", whole.out)
+
+    def test_errors_on_both_sides(self):
+        path = self.write("m.py", "import torch\n\ndef f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n")
+        result = self.call("parity", "--json", f"{path}:f", "--input", "f32[3]", "--fullgraph")
+        self.assertEqual(result.code, 0, result.err)
+        for side in ("ours", "theirs"):
+            self.assertIn("Unsupported", result.json[side]["error"])
+
+    def test_bad_input(self):
+        self.refused(self.call("parity", "nowhere.py"), 2, "nowhere.py")
+        self.refused(self.call("parity", "--policy", "a=b", "m.py"), 2, "--policy")
+
+
 class RunAndPython(Case):
     def test_run_makes_torch_compile_ours(self):
         script = self.write(

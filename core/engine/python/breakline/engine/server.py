@@ -140,6 +140,7 @@ class Server:
             "option.set": self.option_set,
             "time": self.time,
             "profile": self.profile,
+            "parity": self.parity,
             "diagnose": self.diagnose,
             "shutdown": self.shutdown,
         }
@@ -201,6 +202,9 @@ class Server:
 
     def profile(self, **params):
         return _call(self.workspace().profile, "profile", params)
+
+    def parity(self):
+        return self.workspace().parity()
 
     def diagnose(self, text, reason=None):
         try:

@@ -7,7 +7,7 @@ import time
 import torch
 
 from .. import _native, api, errors, overlays, report, standin
-from . import inputs, profile, targets, timing
+from . import inputs, parity, profile, targets, timing
 from .faults import Cancelled, Fault, TimeUp, bad_input, describe
 from .recording import Recorder
 
@@ -24,6 +24,7 @@ class Workspace:
         self.opened = None  # Script or Expression
         self.overlays = []
         self.recorder = None  # of the last run that compiled something
+        self.last_report = None
         self._text = None
         self._entries = {}
         standin.install()
@@ -37,6 +38,7 @@ class Workspace:
         opened = targets.parse(target)
         specs = _parse_inputs(opened, inputs)
         states = _check_overlays(overlays)
+        self._given = {"target": target, "inputs": list(inputs), "argv": list(argv), "seed": seed, "fullgraph": fullgraph}
         self.opened, self.argv, self.specs, self.seed = opened, list(argv), specs, seed
         self.device, self.train, self.no_grad, self.fullgraph = device, train, no_grad, fullgraph
         self.overlays, self.recorder, self._text = states, None, None
@@ -130,6 +132,14 @@ class Workspace:
                 return self._profile(chosen, calls=max(1, int(calls)), budget_s=float(budget_s))
         except TimeUp:
             return profile.empty(chosen.name, "the calls take long: press Measure to time them all the same")
+
+    def parity(self):
+        """A Parity of the last report: the same target under the user's own torch.compile, in a process of its own."""
+        self._need_open()
+        if self.last_report is None:
+            raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to compare.")
+        self.server.progress("run", f"running {self.opened.name} under torch.compile")
+        return parity.compare(self.last_report, parity.ask_peer(self._given | {"train": self.train, "no_grad": self.no_grad}))
 
     def _profile(self, target, *, calls, budget_s):
         entry = self._entries.get(target)
@@ -319,6 +329,7 @@ class Workspace:
         total = (time.perf_counter() - started) * 1e3
         result["output"] = output
         result["timing_ms"] = {"run": run_ms, "trace": spent["trace"], "compile": spent["compile"], "total": total}
+        self.last_report = result
         return result
 
 
