@@ -11,6 +11,7 @@ namespace {
 // Bits of co_localspluskinds (Include/internal/pycore_code.h, the same in 3.11 to 3.13).
 constexpr int kCellKind = 0x40;
 constexpr int kFreeKind = 0x80;
+constexpr int kHiddenKind = 0x10;
 
 int slot_kind(PyCodeObject* code, int slot) {
   return static_cast<unsigned char>(PyBytes_AS_STRING(code->co_localspluskinds)[slot]);
@@ -76,8 +77,15 @@ const ExceptionEntry* Code::handler(int index) const {
   return nullptr;
 }
 
+bool Code::catches(int index) const {
+  const ExceptionEntry* entry = handler(index);
+  while (entry && entry->passes_on >= 0) entry = handler(entry->passes_on);
+  return entry != nullptr;
+}
+
 PyObject* Code::slot_name(int slot) const { return PyTuple_GET_ITEM(code->co_localsplusnames, slot); }
 bool Code::is_free_slot(int slot) const { return (slot_kind(code, slot) & kFreeKind) != 0; }
+bool is_hidden_slot(PyCodeObject* code, int slot) { return (slot_kind(code, slot) & kHiddenKind) != 0; }
 bool is_cell_slot(PyCodeObject* code, int slot) {
   return (slot_kind(code, slot) & (kCellKind | kFreeKind)) != 0;
 }

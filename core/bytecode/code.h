@@ -74,6 +74,8 @@ namespace breakline::bytecode {
   X(BuildConstKeyMap, "arg; keys tuple on TOS")                                                           \
   X(BuildSlice, "arg 2 or 3")                                                                             \
   X(BuildString, "arg")                                                                                   \
+  X(BuildInterpolation, "arg of the original; 3.14")                                                      \
+  X(BuildTemplate, "3.14")                                                                                \
   X(ListAppend, "arg = depth")                                                                            \
   X(SetAdd, "arg = depth")                                                                                \
   X(MapAdd, "arg = depth")                                                                                \
@@ -104,7 +106,8 @@ namespace breakline::bytecode {
   X(ConvertValue, "arg 1 str 2 repr 3 ascii; 3.13")                                                       \
   X(BeforeWith, "")                                                                                       \
   X(BeforeAsyncWith, "")                                                                                  \
-  X(WithExceptStart, "")                                                                                  \
+  X(LoadSpecial, "object = name; pushes the two call slots; 3.14")                                        \
+  X(WithExceptStart, "arg 1: __exit__ is two call slots (3.14)")                                                                                  \
   X(PushExcInfo, "")                                                                                      \
   X(PopExcept, "")                                                                                        \
   X(CheckExcMatch, "")                                                                                    \
@@ -121,7 +124,7 @@ namespace breakline::bytecode {
   X(MatchMapping, "")                                                                                     \
   X(MatchSequence, "")                                                                                    \
   X(MatchKeys, "")                                                                                        \
-  X(StopIterationError, "generator epilogue of 3.12+")                                                    \
+  X(StopIterationError, "generator epilogue of 3.12+, which no exception reaches")                                                    \
   X(TypeParam,                                                                                            \
     "arg = intrinsic number, + 256 for those with two operands; type-parameter intrinsics of 3.12+")
 
@@ -148,6 +151,8 @@ struct ExceptionEntry {
   int32_t target;
   int32_t depth;
   bool push_lasti;
+  /// Index of the Reraise that ends a handler which does nothing but put locals back (comprehensions of 3.12+), else -1.
+  int32_t passes_on = -1;
 };
 
 struct Position {
@@ -169,9 +174,13 @@ struct Code {
 
   Position position(int index) const;              ///< exact source range of an instruction
   const ExceptionEntry* handler(int index) const;  ///< innermost entry that covers it, or null
+  bool catches(int index) const;  ///< true when an exception raised there meets a handler that may keep it
   PyObject* slot_name(int slot) const;             ///< borrowed
   bool is_free_slot(int slot) const;
 };
+
+/// True when a slot is a variable of an inlined comprehension in a class body or module (3.12+).
+bool is_hidden_slot(PyCodeObject* code, int slot);
 
 /// True when a slot of `code` holds a cell: a variable shared with inner functions, or a free variable.
 bool is_cell_slot(PyCodeObject* code, int slot);
@@ -181,19 +190,13 @@ bool is_cell_slot(PyCodeObject* code, int slot);
 const Code* decode(PyCodeObject* code);
 
 /// Where callable and self sit for a Call with `arg` arguments: index from the top of the stack (1 = TOS) of
-/// each slot. 3.11, 3.12: [NULL|callable, callable|self, args…]; 3.13+: [callable, NULL|self, args…].
+/// each slot. The stack is NULL, callable or callable, self, then the arguments.
 struct CallSlots {
   int callable;
   int self;  ///< 0 when there is none
 };
-inline CallSlots call_slots(int argc, bool first_is_null, bool second_is_null) {
-#if PY_VERSION_HEX < 0x030D0000
-  (void)second_is_null;
+inline CallSlots call_slots(int argc, bool first_is_null) {
   return first_is_null ? CallSlots{argc + 1, 0} : CallSlots{argc + 2, argc + 1};
-#else
-  (void)first_is_null;
-  return second_is_null ? CallSlots{argc + 2, 0} : CallSlots{argc + 2, argc + 1};
-#endif
 }
 
 }  // namespace breakline::bytecode

@@ -2,10 +2,7 @@
 // Walks the real code once, applies the version's rules, then resolves jump targets and the exception table
 // from byte offsets to instruction indices. A target inside a dropped instruction means the next one that was
 // kept.
-#include <opcode.h>
-
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <unordered_map>
 
@@ -21,15 +18,6 @@ void Emitter::emit_const(int index) { emit(Op::kLoadConst, 0, constant(index)); 
 void Emitter::emit_jump(Op op, int target_offset, int operand) {
   emit(op, operand);
   code.instrs.back().target = target_offset;
-}
-
-Rule find_rule(int opcode) {
-  static const std::array<Rule, 256> table = [] {
-    std::array<Rule, 256> t{};
-    for (const RuleRow& row : rule_rows()) t[row.opcode] = row.rule;
-    return t;
-  }();
-  return opcode >= 0 && opcode < 256 ? table[opcode] : nullptr;
 }
 
 namespace rules {
@@ -92,6 +80,23 @@ int index_at(const std::vector<int>& index_of_unit, int offset) {
   return index_of_unit[std::min(unit, index_of_unit.size() - 1)];
 }
 
+// Where a handler that starts at `index` re-raises, when it does nothing but put locals back before; else -1.
+int32_t passes_on_at(const Code& code, int32_t index) {
+  for (; static_cast<size_t>(index) < code.instrs.size(); ++index) {
+    const Instr& instr = code.instrs[static_cast<size_t>(index)];
+    if (instr.op == Op::kReraise) return instr.arg == 0 ? index : -1;
+    if (instr.op != Op::kSwap && instr.op != Op::kPopTop && instr.op != Op::kStoreFast) return -1;
+  }
+  return -1;
+}
+
+// Since 3.12 generators end in a handler of their own that turns StopIteration into RuntimeError (PEP 479); what resumes
+// a generator does that for all versions alike.
+bool is_generator_epilogue(const Code& code, int32_t target) {
+  return static_cast<size_t>(target) < code.instrs.size() &&
+         code.instrs[static_cast<size_t>(target)].op == Op::kStopIterationError;
+}
+
 void decode_exceptions(Code& code, const std::vector<int>& index_of_unit) {
   char* bytes = nullptr;
   Py_ssize_t size = 0;
@@ -105,7 +110,9 @@ void decode_exceptions(Code& code, const std::vector<int>& index_of_unit) {
     const int depth_and_lasti = table.next();
     ExceptionEntry entry{index_at(index_of_unit, start), index_at(index_of_unit, end),
                          index_at(index_of_unit, target), depth_and_lasti >> 1, (depth_and_lasti & 1) != 0};
-    if (entry.start < entry.end) code.exceptions.push_back(entry);
+    if (entry.start >= entry.end || is_generator_epilogue(code, entry.target)) continue;
+    entry.passes_on = passes_on_at(code, entry.target);
+    code.exceptions.push_back(entry);
   }
 }
 

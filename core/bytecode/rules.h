@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rules that turn one real instruction into normalised ones. Each version file holds one table; exactly one
-// is compiled in.
+// Rules that turn one real instruction into normalised ones: rows common to several versions, and a file for each version
+// with its own, of which exactly one is compiled in.
 #pragma once
 #include <vector>
 
 #include "core/bytecode/code.h"
+
+/// The version whose bytecode is decoded, major and minor in a byte each: the one compiled for. A test of a version that
+/// is prepared only gives its number and opcodes itself.
+#ifndef BREAKLINE_OPCODES
+#define BREAKLINE_OPCODES (PY_VERSION_HEX >> 16)
+#include <opcode.h>
+#endif
 
 namespace breakline::bytecode {
 
@@ -34,8 +41,8 @@ struct RuleRow {
   Rule rule;
 };
 
-/// The table of the version compiled for.
-const std::vector<RuleRow>& rule_rows();
+/// What only the version compiled for has.
+const std::vector<RuleRow>& version_rows();
 
 /// The rule of an opcode, or null.
 Rule find_rule(int opcode);
@@ -66,14 +73,15 @@ void backward(Emitter& e) {
   e.emit_jump(op, e.after - 2 * e.arg, 1);
 }
 inline void load_const(Emitter& e) { e.emit_const(e.arg); }
+/// The two slots of a call are NULL, callable or callable, self in normalised code, as 3.11 and 3.12 have it; since 3.13
+/// the callable is always the lower one.
 inline void load_global(Emitter& e) {
-#if PY_VERSION_HEX < 0x030D0000
   if (e.arg & 1) e.emit(Op::kPushNull);
   e.emit_name(Op::kLoadGlobal, e.arg >> 1);
-#else
-  e.emit_name(Op::kLoadGlobal, e.arg >> 1);
-  if (e.arg & 1) e.emit(Op::kPushNull);
-#endif
+}
+/// LOAD_FAST since 3.13, where it also loads cells.
+inline void load_slot(Emitter& e, int slot) {
+  e.emit(is_cell_slot(e.real, slot) ? Op::kLoadClosure : Op::kLoadFast, slot);
 }
 inline void keyword_names(Emitter& e) { e.keyword_names = e.constant(e.arg); }
 inline void call(Emitter& e) {

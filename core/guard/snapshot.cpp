@@ -6,10 +6,13 @@
 
 namespace breakline::guard {
 
-#if PY_VERSION_HEX < 0x030C0000
+#if PY_VERSION_HEX < 0x030D0000
 namespace {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 uint64_t version_of(PyObject* dict) { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+#pragma GCC diagnostic pop
 
 PyObject* slot_value(const GuardContext& c, int64_t index) {
   return static_cast<size_t>(index) < c.slot_count ? c.slots[index] : c.handled;

@@ -10,7 +10,7 @@ namespace breakline::guard {
 /// The state of everything a guard program read when it last succeeded, as versions. While dicts and types keep their
 /// versions and the pinned slots hold the same objects, only the residual steps need to run.
 struct Snapshot {
-  /// True where dicts carry version tags (CPython 3.11).
+  /// True where each change of a dict gives it a new version (CPython 3.11 and 3.12; in 3.13 writes to attributes don't).
   static bool supported();
   /// Remembers the context of a successful full check.
   void record(GuardProgram& program, GuardContext& context);

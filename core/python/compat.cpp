@@ -33,6 +33,16 @@ void restore_exception(PyObject* exception) {
                 PyException_GetTraceback(exception));
 }
 
+PyObject* type_dict(PyTypeObject* type) {
+#if PY_VERSION_HEX < 0x030C0000
+  return type->tp_dict;
+#else
+  PyObject* dict = PyType_GetDict(type);
+  Py_XDECREF(dict);  // the type keeps it
+  return dict;
+#endif
+}
+
 PyObject* function_text(PyObject* callable) {
   Ref qualname = Ref::steal(PyObject_GetAttr(callable, intern("__qualname__")));
   if (!qualname) {

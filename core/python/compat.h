@@ -20,6 +20,9 @@ void set_error_attribute(const char* attribute, PyObject* value);
 /// Sets `exception` (with its own traceback, no new context) as the current error, as re-raising does.
 void restore_exception(PyObject* exception);
 
+/// The type's own namespace, borrowed; the field of that name is empty for built-in types since 3.12.
+PyObject* type_dict(PyTypeObject* type);
+
 /// How CPython names a callable in messages: "module.qualname()". New reference or null.
 PyObject* function_text(PyObject* callable);
 

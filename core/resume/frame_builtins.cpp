@@ -55,10 +55,28 @@ bool copy_locals(State& s, PyObject* into) {
   return true;
 }
 
-// What locals() gives: the mapping itself in class bodies and modules, a snapshot in functions.
+// The mapping itself in class bodies and modules, but a copy with the variables of a comprehension while one runs inlined.
+PyObject* current_mapping(State& s) {
+  const Frame& frame = s.top();
+  py::Ref copy;
+  for (int slot = 0; slot < frame.code->slot_count; ++slot) {
+    PyObject* value = s.local(slot);
+    if (!value || !bytecode::is_hidden_slot(frame.code->code, slot)) continue;
+    if (PyCell_Check(value) && bytecode::is_cell_slot(frame.code->code, slot)) value = PyCell_GET(value);
+    if (!value) continue;
+    if (!copy) {
+      copy = py::Ref::steal(PyDict_New());
+      if (!copy || PyDict_Update(copy.get(), frame.locals) < 0) return nullptr;
+    }
+    if (PyDict_SetItem(copy.get(), frame.code->slot_name(slot), value) < 0) return nullptr;
+  }
+  return copy ? copy.release() : Py_XNewRef(frame.locals);
+}
+
+// What locals() gives: the mapping in class bodies and modules, a snapshot in functions.
 PyObject* current_locals(State& s) {
   Frame& frame = s.top();
-  if (!frame.code->is_optimized) return Py_XNewRef(frame.locals);
+  if (!frame.code->is_optimized) return current_mapping(s);
 #if PY_VERSION_HEX < 0x030D0000
   if (!frame.snapshot) frame.snapshot = py::Ref::steal(PyDict_New());
   py::Ref dict = frame.snapshot;

@@ -10,20 +10,10 @@ Outcome load_attr(State& s, const Instr& i) {
   return replace(s, 1, PyObject_GetAttr(s.operand(1), i.object));
 }
 
-// Pushes the two call slots in the version's order: function and self, or NULL and the bound callable.
+// Pushes the two call slots: function and self, or NULL and the bound callable.
 void push_call_slots(State& s, PyObject* callable, PyObject* self) {
-#if PY_VERSION_HEX < 0x030D0000
-  if (self) {
-    s.push(callable);
-    s.push(self);
-  } else {
-    s.push(nullptr);
-    s.push(callable);
-  }
-#else
-  s.push(callable);
-  s.push(self);
-#endif
+  s.push(self ? callable : nullptr);
+  s.push(self ? self : callable);
 }
 
 Outcome load_method(State& s, const Instr& i) {
@@ -38,6 +28,29 @@ Outcome load_method(State& s, const Instr& i) {
     push_call_slots(s, callable, nullptr);
     Py_DECREF(owner);
   }
+  return Outcome::kNext;
+}
+
+// 3.14's first step of a with-statement: special methods are looked up on the type.
+Outcome load_special(State& s, const Instr& i) {
+  PyObject* owner = s.operand(1);
+  PyObject* found = py::type_lookup(Py_TYPE(owner), i.object);
+  if (!found) {
+    const std::string_view name = py::utf8(i.object);
+    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %scontext manager protocol (missed %U method)",
+                 Py_TYPE(owner)->tp_name, name.substr(0, 3) == "__a" ? "asynchronous " : "", i.object);
+    return Outcome::kRaised;
+  }
+  if (PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
+    s.pop();
+    push_call_slots(s, Py_NewRef(found), owner);
+    return Outcome::kNext;
+  }
+  descrgetfunc bind = Py_TYPE(found)->tp_descr_get;
+  PyObject* bound = bind ? bind(found, owner, reinterpret_cast<PyObject*>(Py_TYPE(owner))) : Py_NewRef(found);
+  if (!bound) return Outcome::kRaised;
+  s.drop(1);
+  push_call_slots(s, bound, nullptr);
   return Outcome::kNext;
 }
 
@@ -96,6 +109,7 @@ void add_attribute_ops(OpTable& t) {
   row(t, Op::kLoadAttr) = {load_attr, loud_attribute};
   row(t, Op::kLoadMethod) = {load_method, loud_attribute};
   row(t, Op::kLoadSuperAttr) = {load_super_attr, always};
+  row(t, Op::kLoadSpecial) = {load_special, always};
   row(t, Op::kStoreAttr) = {store_attr, loud_attribute};
   row(t, Op::kDeleteAttr) = {delete_attr, loud_attribute};
 }

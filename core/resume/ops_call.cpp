@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Calls and functions. Which callables look at the frame that calls them is decided here and in
 // frame_builtins.cpp.
+#include <iterator>
+
 #include "core/python/compat.h"
 #include "core/resume/bind.h"
 #include "core/resume/ops.h"
@@ -18,7 +20,7 @@ struct CallParts {
 };
 
 CallParts parts_of(State& s, const Instr& i) {
-  const bytecode::CallSlots slots = bytecode::call_slots(i.arg, !s.operand(i.arg + 2), !s.operand(i.arg + 1));
+  const bytecode::CallSlots slots = bytecode::call_slots(i.arg, !s.operand(i.arg + 2));
   const int count = i.arg + (slots.self ? 1 : 0);
   return {s.operand(slots.callable), &s.slots[s.slots.size() - count], count, i.object, i.arg + 2};
 }
@@ -53,14 +55,10 @@ bool mentions_frames(PyObject* function) {
   return false;
 }
 
-// Stack: 3.11, 3.12 NULL, callable; 3.13 callable, NULL; then arguments and perhaps a mapping.
+// Stack: NULL, callable, arguments and perhaps a mapping, which may be NULL.
 Outcome call_ex(State& s, const Instr& i) {
   const int mappings = i.arg & 1;
-#if PY_VERSION_HEX < 0x030D0000
   PyObject* callable = s.operand(2 + mappings);
-#else
-  PyObject* callable = s.operand(3 + mappings);
-#endif
   PyObject* given = s.operand(1 + mappings);
   if (!PyTuple_CheckExact(given)) {
     if (!Py_TYPE(given)->tp_iter && !PySequence_Check(given)) {
@@ -89,8 +87,12 @@ bool always(State&, const Instr&) { return true; }
 
 void set_part(PyObject* function, int flag, PyObject* owned) {
   auto* f = reinterpret_cast<PyFunctionObject*>(function);
-  PyObject** const parts[] = {&f->func_defaults, &f->func_kwdefaults, &f->func_annotations, &f->func_closure};
-  for (int bit = 0; bit < 4; ++bit)
+  PyObject** const parts[] = {&f->func_defaults, &f->func_kwdefaults, &f->func_annotations, &f->func_closure,
+#if PY_VERSION_HEX >= 0x030E0000
+                              &f->func_annotate
+#endif
+  };
+  for (int bit = 0; bit < static_cast<int>(std::size(parts)); ++bit)
     if (flag == 1 << bit) Py_XSETREF(*parts[bit], owned);
 }
 

@@ -125,14 +125,16 @@ Outcome before_with(State& s, const Instr&) {
   return Outcome::kNext;
 }
 
-// Stack: __exit__, last instruction, handled before, exception; pushes what __exit__ answers.
-Outcome with_except_start(State& s, const Instr&) {
+// Stack: __exit__ (with arg 1 as two call slots), last instruction, handled before, exception; pushes what __exit__ answers.
+Outcome with_except_start(State& s, const Instr& i) {
   PyObject* exception = s.operand(1);
   py::Ref traceback = py::Ref::steal(PyException_GetTraceback(exception));
-  PyObject* args[] = {nullptr, reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
+  PyObject* args[] = {nullptr, s.operand(4), reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception,
                       traceback ? traceback.get() : Py_None};
-  return replace(s, 0,
-                 PyObject_Vectorcall(s.operand(4), args + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  const bool unbound = i.arg && s.operand(5);
+  PyObject* exit = s.operand(unbound ? 5 : 4);
+  const size_t count = unbound ? 4 : 3;
+  return replace(s, 0, PyObject_Vectorcall(exit, args + 5 - count, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 bool always(State&, const Instr&) { return true; }

@@ -137,6 +137,13 @@ Outcome cleanup_throw(State& s, const Instr&) {
   return Outcome::kNext;
 }
 
+#if PY_VERSION_HEX >= 0x030E0000
+// Stack: value, its source text, and with bit 0 of the argument a format.
+Outcome build_interpolation(State& s, const Instr& i) {
+  return native(s, {.opcode = BUILD_INTERPOLATION, .arg = i.arg, .inputs = i.arg & 1 ? 3 : 2, .outputs = 1});
+}
+#endif
+
 bool always(State&, const Instr&) { return true; }
 
 }  // namespace
@@ -163,10 +170,12 @@ void add_native_ops(OpTable& t) {
   row(t, Op::kCleanupThrow) = {cleanup_throw};
 #if PY_VERSION_HEX >= 0x030C0000
   row(t, Op::kAsyncGenWrap) = {intrinsic<4, 1>};
-  row(t, Op::kStopIterationError) = {intrinsic<3, 1>};
 #else
   row(t, Op::kAsyncGenWrap) = {plain<ASYNC_GEN_WRAP, 1, 1>};
-  row(t, Op::kStopIterationError) = {nullptr};
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+  row(t, Op::kBuildTemplate) = {plain<BUILD_TEMPLATE, 2, 1>};
+  row(t, Op::kBuildInterpolation) = {build_interpolation};
 #endif
 }
 

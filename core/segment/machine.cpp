@@ -90,7 +90,7 @@ void skip_body(State& state, bool whole) {
   const bytecode::Instr& next = state.top().code->instrs[static_cast<size_t>(state.top().pc)];
   if (next.op != bytecode::Op::kCall) return;
   bytecode::CallSlots slots =
-      bytecode::call_slots(next.arg, state.operand(next.arg + 2) == nullptr, state.operand(next.arg + 1) == nullptr);
+      bytecode::call_slots(next.arg, state.operand(next.arg + 2) == nullptr);
   PyObject*& callee = state.operand(slots.callable);
   if (!callee || !PyFunction_Check(callee)) return;
   PyObject* stand_in = whole ? options().plain_callee(callee) : options().skipping_callee(callee);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/python/compat.h"
 #include "core/torch/library.h"
 #include "core/torch/registry_tables.h"
 #include "core/torch/tensor.h"
@@ -120,7 +121,7 @@ class Registry {
         "__floordiv__ __rfloordiv__ __rlshift__ __rrshift__ __rmatmul__");
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
-    while (PyDict_Next(type->tp_dict, &position, &key, &value)) {
+    while (PyDict_Next(py::type_dict(type), &position, &key, &value)) {
       const std::string_view name = py::utf8(key);
       const bool native = Py_IS_TYPE(value, &PyMethodDescr_Type) || Py_IS_TYPE(value, &PyWrapperDescr_Type);
       const bool python = PyFunction_Check(value) && kPythonOps.contains(name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Attribute look-up, in CPython's order, under guards.
 #include "core/guard/equality.h"
+#include "core/python/compat.h"
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
 #include "core/trace/inline_rules.h"
@@ -77,8 +78,13 @@ Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name
     Value* f = constant_new(PyObject_GetAttrString(a, "__func__"));
     return f;
   }
-  if (Py_TYPE(a) == &PyClassMethod_Type)
-    return method(constant_new(PyObject_GetAttrString(a, "__func__")), constant(reinterpret_cast<PyObject*>(type)));
+  if (Py_TYPE(a) == &PyClassMethod_Type) {
+    Value* f = constant_new(PyObject_GetAttrString(a, "__func__"));
+    Value* cls = constant(reinterpret_cast<PyObject*>(type));
+    // Until 3.12 a descriptor inside is asked in turn.
+    const bool asks = PY_VERSION_HEX < 0x030D0000 && Py_TYPE(f->object)->tp_descr_get && !is_function_like(f->object);
+    return asks ? bind(f->object, cls, type, name) : method(f, cls);
+  }
   if (Py_TYPE(a) == &PyProperty_Type) {
     py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
     if (getter.get() == Py_None) quiet("property without a getter", true);
@@ -327,7 +333,8 @@ Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
   while (i < n && PyTuple_GET_ITEM(mro, i) != cls) ++i;
   for (++i; i < n; ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    PyObject* a = base->tp_dict ? PyDict_GetItemWithError(base->tp_dict, name) : nullptr;
+    PyObject* dict = py::type_dict(base);
+    PyObject* a = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
     if (!a) continue;
     lookup(base, name);
     if (for_class && PyFunction_Check(a)) return constant(a);

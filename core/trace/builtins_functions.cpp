@@ -139,17 +139,30 @@ Value* do_any(Tracer& t, PyObject*, Values& a, Keywords&) {
     if (t.truth(x)) return t.boolean(true);
   return t.boolean(false);
 }
+bool is_number(Tracer& t, Value* v) {
+  t.force(v);
+  if (v->kind == Kind::kTensor) return false;
+  PyTypeObject* type = t.type_of(v);
+  return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type;
+}
 Value* do_sum(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Values items = t.drain(a[0]);
   Value* total = a.size() > 1 ? a[1] : k.size() == 1 ? k[0].second : t.integer(0);
-  bool constants = true;
-  for (Value* x : items) constants = constants && t.constant_of(x) != nullptr;
-  if (constants && t.is_constant(total)) {
+  size_t known = 0;  // the first items, which the builtin itself adds up
+  while (known < items.size() && t.constant_of(items[known])) ++known;
+  if (t.is_constant(total)) {
     py::Ref list = py::check(PyList_New(0));
-    for (Value* x : items) py::check_status(PyList_Append(list.get(), t.constant_of(x)));
-    return t.wrap(PyObject_CallFunctionObjArgs(f, list.get(), t.constant_of(total), nullptr));
+    for (size_t i = 0; i < known; ++i) py::check_status(PyList_Append(list.get(), t.constant_of(items[i])));
+    total = t.wrap(PyObject_CallFunctionObjArgs(f, list.get(), t.constant_of(total), nullptr));
+  } else {
+    known = 0;
   }
-  for (Value* x : items) total = t.binary(0, total, x);
+  for (size_t i = known; i < items.size(); ++i) {
+    if (PY_VERSION_HEX >= 0x030C0000 && is_number(t, total) && is_number(t, items[i]) &&
+        (t.type_of(total) == &PyFloat_Type || t.type_of(items[i]) == &PyFloat_Type))
+      t.quiet("sum of floats");  // which is compensated since 3.12
+    total = t.binary(0, total, items[i]);
+  }
   return total;
 }
 Value* extreme(Tracer& t, Values& a, Keywords& k, int op) {

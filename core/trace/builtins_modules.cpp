@@ -157,6 +157,43 @@ constexpr Refusal kRefusals[] = {
     {"_random", "*", "python-random"}, {"posix", "*", "operating-system"}, {"_thread", "*", "thread"}, {"sys", "*", "c-function"},
 };
 
+/// How many positional arguments a builtin takes (most -1: any number) and the keywords its symbolic form knows.
+struct Arity {
+  const char* name;
+  int least, most;
+  const char* words = "";
+};
+constexpr Arity kArities[] = {
+    {"isinstance", 2, 2}, {"issubclass", 2, 2}, {"len", 1, 1}, {"iter", 1, 2}, {"next", 1, 2}, {"getattr", 2, 3},
+    {"hasattr", 2, 2}, {"setattr", 3, 3}, {"delattr", 2, 2}, {"callable", 1, 1}, {"all", 1, 1}, {"any", 1, 1},
+    {"sum", 1, 2, "start"}, {"max", 1, -1, "key default"}, {"min", 1, -1, "key default"}, {"sorted", 1, 1, "key reverse"},
+    {"abs", 1, 1}, {"ord", 1, 1}, {"chr", 1, 1}, {"bin", 1, 1}, {"hex", 1, 1}, {"oct", 1, 1}, {"ascii", 1, 1}, {"repr", 1, 1},
+    {"format", 1, 2}, {"hash", 1, 1}, {"round", 1, 2}, {"divmod", 2, 2}, {"pow", 2, 3}, {"vars", 0, 1}, {"globals", 0, 0},
+    {"list", 0, 1}, {"tuple", 0, 1}, {"set", 0, 1}, {"frozenset", 0, 1}, {"bool", 0, 1}, {"int", 0, 2, "base"}, {"float", 0, 1},
+    {"complex", 0, 2, "real imag"}, {"str", 0, 3, "object encoding errors"}, {"bytes", 0, 3, "source encoding errors"},
+    {"range", 1, 3}, {"slice", 1, 3}, {"super", 0, 2}, {"zip", 0, -1, "strict"}, {"enumerate", 0, 2, "iterable start"},
+    {"reversed", 1, 1}, {"map", 2, -1}, {"filter", 2, 2},
+};
+
+/// A call that the builtin itself would refuse, or with keywords that its symbolic form doesn't know.
+bool is_odd_call(PyObject* callable, const Values& args, const Keywords& keywords) {
+  static const auto& arities = *[] {
+    auto* found = new std::unordered_map<PyObject*, const Arity*>;
+    for (const Arity& a : kArities)
+      if (PyObject* o = PyDict_GetItemString(PyEval_GetBuiltins(), a.name)) found->emplace(Py_NewRef(o), &a);
+    return found;
+  }();
+  const auto found = arities.find(callable);
+  if (found == arities.end()) return false;
+  const Arity& arity = *found->second;
+  const int given = static_cast<int>(args.size());
+  if (given < arity.least || (arity.most >= 0 && given > arity.most)) return true;
+  const std::string known = std::string(" ") + arity.words + " ";
+  for (const auto& [name, value] : keywords)
+    if (known.find(" " + std::string(py::utf8(name)) + " ") == std::string::npos) return true;
+  return false;
+}
+
 }  // namespace
 
 void Builtins::add(PyObject* callable, Handler handler) {
@@ -189,7 +226,9 @@ Value* Builtins::try_call(Tracer& t, PyObject* callable, Values& args, Keywords&
     add_itertools();
   }
   auto it = table().find(callable);
-  return it == table().end() ? nullptr : it->second(t, callable, args, keywords);
+  if (it == table().end()) return nullptr;
+  if (is_odd_call(callable, args, keywords)) t.quiet("arguments of " + t.name_of(callable), true);
+  return it->second(t, callable, args, keywords);
 }
 
 Value* Builtins::refuse(Tracer& t, PyObject* callable, const std::string& module, Values& args, Keywords& keywords) {

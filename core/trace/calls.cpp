@@ -579,6 +579,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     PyObject* cls = need_constant(args[0], "class");
     if (!PyType_Check(cls)) quiet("object.__new__", true);
     auto* made = reinterpret_cast<PyTypeObject*>(cls);
+    const bool excess = args.size() > 1 || !keywords.empty();
+    if (excess && of_type == reinterpret_cast<PyObject*>(&PyBaseObject_Type) &&
+        (made->tp_new != PyBaseObject_Type.tp_new || made->tp_init == PyBaseObject_Type.tp_init))
+      quiet("argument binding", true);
     if (lookup(made, py::intern("__del__"))) stop("constructor", {{"class", made->tp_name}});
     for (PyTypeObject* t = made; t && !payload_base(made); t = t->tp_base)
       if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE) && t != &PyBaseObject_Type) stop("constructor", {{"class", made->tp_name}});

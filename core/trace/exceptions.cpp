@@ -54,7 +54,7 @@ Value* Tracer::make_exception(PyTypeObject* type, Values args) {
 bool Tracer::would_be_caught() const {
   if (expecting_ > 0) return true;
   for (const auto& f : frames_)
-    if (f->code->handler(f->current)) return true;
+    if (f->code->catches(f->current)) return true;
   return false;
 }
 
@@ -498,9 +498,6 @@ struct ExceptionOpcodes {
     t.pop();
     t.mutated();
     t.raise_value(e, true);
-  }
-  static void stop_iteration_error(Tracer& t, SymFrame&, const bytecode::Instr&) {
-    t.quiet("generator raised StopIteration");
   }
 };
 

@@ -145,38 +145,23 @@ struct Opcodes {
     Value* v = property_frame(t, t.peek(1), in.object, &pushed);
     f.stack.pop_back();
     if (pushed) {
-#if PY_VERSION_HEX < 0x030D0000
-      f.stack.push_back(nullptr);
-#else
-      t.stop("opcode", {{"opname", "LOAD_METHOD of a property"}});
-#endif
+      f.stack.push_back(nullptr);  // the getter's result comes on top of it
       return;
     }
-    bool bound = v->kind == Kind::kMethod && v->source < 0;
-    Value* first = bound ? v->items[0] : nullptr;
-    Value* second = bound ? v->items[1] : v;
-#if PY_VERSION_HEX < 0x030D0000
-    f.stack.push_back(first);
-    f.stack.push_back(second);
-#else
-    f.stack.push_back(bound ? first : second);
-    f.stack.push_back(bound ? second : nullptr);
-#endif
+    push_call_slots(t, v);
   }
-  static void load_super_attr(Tracer& t, SymFrame&, const Instr& in) {
-    Value* s = t.make(Kind::kSuper);
-    s->items = {t.peek(2), t.peek(1)};
-    Value* v = t.attribute(s, in.object);
-    t.drop(3);
-    if (!(in.arg & 1)) return t.push(v);
+  static void push_call_slots(Tracer& t, Value* v) {
     bool bound = v->kind == Kind::kMethod && v->source < 0;
-#if PY_VERSION_HEX < 0x030D0000
     t.push(bound ? v->items[0] : nullptr);
     t.push(bound ? v->items[1] : v);
-#else
-    t.push(bound ? v->items[0] : v);
-    t.push(bound ? v->items[1] : nullptr);
-#endif
+  }
+  static void load_super_attr(Tracer& t, SymFrame&, const Instr& in) {
+    if (t.constant_of(t.peek(3)) != reinterpret_cast<PyObject*>(&PySuper_Type)) t.quiet("a super of the user's own");
+    Values operands = {t.peek(2), t.peek(1)};
+    Value* v = t.attribute(t.super_call(operands), in.object);
+    t.drop(3);
+    if (!(in.arg & 1)) return t.push(v);
+    push_call_slots(t, v);
   }
   static void store_attr(Tracer& t, SymFrame&, const Instr& in) {
     t.set_attribute(t.peek(1), in.object, t.peek(2));
@@ -199,8 +184,7 @@ struct Opcodes {
   }
   static void call(Tracer& t, SymFrame& f, const Instr& in) {
     size_t argc = static_cast<size_t>(in.arg);
-    bool first_null = t.peek(in.arg + 2) == nullptr, second_null = t.peek(in.arg + 1) == nullptr;
-    bytecode::CallSlots slots = bytecode::call_slots(in.arg, first_null, second_null);
+    bytecode::CallSlots slots = bytecode::call_slots(in.arg, t.peek(in.arg + 2) == nullptr);
     Value* callee = t.peek(slots.callable);
     Values args;
     if (slots.self) args.push_back(t.peek(slots.self));
@@ -221,9 +205,6 @@ struct Opcodes {
     Value* list = t.peek(has_map ? 2 : 1);
     Value* callee = t.peek(has_map ? 3 : 2);
     size_t operands = has_map ? 4 : 3;
-#if PY_VERSION_HEX >= 0x030D0000
-    callee = t.peek(has_map ? 4 : 3);
-#endif
     Values args = t.drain(list);
     Keywords keywords;
     if (map) {
@@ -342,8 +323,7 @@ void add_value_opcodes(OpTable& table) {
   put(Op::kStoreSubscr, Opcodes::store_subscr);
   put(Op::kDeleteSubscr, Opcodes::delete_subscr);
   put(Op::kGetLen, Opcodes::get_len);
-  for (Op op : {Op::kCheckEgMatch, Op::kPrepReraiseStar, Op::kStopIterationError})
-    put(op, Opcodes::step);
+  for (Op op : {Op::kCheckEgMatch, Op::kPrepReraiseStar}) put(op, Opcodes::step);
 }
 
 const OpTable& opcode_table() {

@@ -40,7 +40,7 @@ PyObject* twin_of(PyObject* callee) {
 
 void compile_callee(State& state, const bytecode::Instr& call) {
   bytecode::CallSlots slots =
-      bytecode::call_slots(call.arg, state.operand(call.arg + 2) == nullptr, state.operand(call.arg + 1) == nullptr);
+      bytecode::call_slots(call.arg, state.operand(call.arg + 2) == nullptr);
   PyObject*& callee = state.operand(slots.callable);
   if (PyObject* twin = twin_of(callee)) {
     PyObject* old = callee;

@@ -3,12 +3,15 @@
 
 `program(seed)` gives the source of a module that defines `f(x, y, n, items, table, thing)`, the global `G` and the list `LOG`.
 Every value has a kind (T 3x3 tensor, I int, S str, L list of tensors, N list of ints, D dict of ints), so programs mostly run, and
-those that raise do so the same way every time. Loops are bounded. Breaks are drawn like any other statement.
+those that raise do so the same way every time. Loops are bounded. Breaks are drawn like any other statement. Where PyTorch is
+missing or not wanted, `plain = True` puts the stand-in of plain_torch.py in its place.
 """
 
 import random
 
 from templates import TEMPLATES
+
+plain = False
 
 PRELUDE = '''\
 import torch
@@ -588,13 +591,13 @@ class Generator:
 
 def program(seed):
     """Source text; the caller puts `gb` and `region` into the module's namespace."""
-    return Generator(seed).build()
+    text = Generator(seed).build()
+    return text.replace("import torch\n", "import plain_torch as torch\n", 1) if plain else text
 
 
 def arguments(space, seed, call):
     """The arguments of call number `call`: same kinds each time; aliasing, integers and contents vary."""
-    import torch
-
+    torch = space["torch"]
     g = torch.Generator().manual_seed(seed * 31 + call)
     x = torch.randn(3, 3, generator=g)
     y = [torch.randn(3, 3, generator=g), x, x.t(), torch.randn(3, 6, generator=g)[:, ::2]][(seed + call) % 4 if call else 0]

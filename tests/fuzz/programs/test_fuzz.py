@@ -4,14 +4,17 @@
 Compared after every call, bit for bit under the replay plan: result, printed text, LOG and G, exception (type, text, context chain,
 traceback function, line and columns), the arguments afterwards, and which tensors share memory.
 
-  test_fuzz.py [--programs N] [--first SEED] [--leg replay|executor|cpu] [--force-every K] [--fault NAME] [--show SEED] [--reduce SEED]
+  test_fuzz.py [--programs N] [--first SEED] [--leg replay|executor|cpu] [--plain] [--force-every K] [--fault NAME] [--show SEED]
+               [--reduce SEED]
 
+--plain (and any interpreter without PyTorch) runs the same programs on tensors that are plain Python objects.
 --fault plants a known defect and expects differences. Ends with coverage and asserts it.
 """
 
 import argparse
 import collections
 import contextlib
+import importlib.util
 import io
 import os
 import sys
@@ -21,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
 import generator  # noqa: E402
+import plain_torch  # noqa: E402
 from harness import bits_equal, error_facts, run_child, seed_all  # noqa: E402
 
 CALLS = 4
@@ -50,12 +54,16 @@ class PlainRegion(contextlib.ContextDecorator):
 
 def sharing(values):
     """Pairs of tensors (by position) that share storage."""
-    import torch
-
     flat = []
+    if generator.plain:
+        kind, storage, offset = plain_torch.Tensor, lambda t: id(t.data), lambda t: t.offset
+    else:
+        import torch
+
+        kind, storage, offset = torch.Tensor, lambda t: t.untyped_storage().data_ptr(), lambda t: t.storage_offset()
 
     def walk(v):
-        if isinstance(v, torch.Tensor):
+        if isinstance(v, kind):
             flat.append(v)
         elif isinstance(v, (list, tuple)):
             for item in v:
@@ -67,9 +75,8 @@ def sharing(values):
             walk(v.__dict__)
 
     walk(values)
-    base = [t.untyped_storage().data_ptr() for t in flat]
-    return [(i, j, flat[i].storage_offset() - flat[j].storage_offset()) for i in range(len(flat)) for j in range(i)
-            if base[i] == base[j]]
+    base = [storage(t) for t in flat]
+    return [(i, j, offset(flat[i]) - offset(flat[j])) for i in range(len(flat)) for j in range(i) if base[i] == base[j]]
 
 
 def observe(source, path, seed, wrap, names):
@@ -80,7 +87,8 @@ def observe(source, path, seed, wrap, names):
     facts = []
     for call in range(CALLS):
         args = generator.arguments(space, seed, call)
-        seed_all(call)
+        if not generator.plain:
+            seed_all(call)
         out = io.StringIO()
         result = error = None
         with contextlib.redirect_stdout(out):
@@ -128,7 +136,8 @@ def compare(source, seed, leg):
     plan = None if leg == "cpu" else "replay"
     got, fn = observe(source, path, seed, lambda f: breakline.compile(f, plan=plan),
                       {"gb": breakline.graph_break, "region": breakline.error_on_graph_break})
-    return difference(want, got, close if leg == "cpu" else bits_equal), dict(fn.stats), fn.report()
+    equal = plain_torch.same if generator.plain else close if leg == "cpu" else bits_equal
+    return difference(want, got, equal), dict(fn.stats), fn.target_report()
 
 
 def setup(options):
@@ -143,9 +152,10 @@ def setup(options):
 
 
 def batch(seeds, options):
-    import torch
+    if not generator.plain:
+        import torch
 
-    torch.set_num_threads(1)
+        torch.set_num_threads(1)
     setup(options)
     from breakline import _breakline
 
@@ -204,12 +214,14 @@ def main():
     parser.add_argument("--programs", type=int, default=500)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--leg", choices=["replay", "executor", "cpu"], default="replay")
+    parser.add_argument("--plain", action="store_true")
     parser.add_argument("--force-every", type=int, default=0)
     parser.add_argument("--fault", default="")
     parser.add_argument("--show", type=int)
     parser.add_argument("--reduce", type=int)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    generator.plain = options.plain or importlib.util.find_spec("torch") is None
     if options.show is not None:
         print(generator.program(options.show))
         return 0
@@ -217,7 +229,8 @@ def main():
         reduce(options.reduce, options)
         return 0
 
-    import torch  # noqa: F401  (loaded once, before the children are forked)
+    if not generator.plain:
+        import torch  # noqa: F401  (loaded once, before the children are forked)
     import breakline  # noqa: F401
 
     total = collections.Counter()
@@ -278,10 +291,10 @@ def verdict(options, coverage, total, bad):
     if roots == 0 or traced < 0.95 * roots:
         print("FAIL: fewer than 95 % of root frames were traced")
         failed = True
-    if options.leg != "executor" and coverage["segments_with_ops"] < options.programs:
+    if options.leg != "executor" and not generator.plain and coverage["segments_with_ops"] < options.programs:
         print("FAIL: fewer segments with ops than programs")
         failed = True
-    print(f"fuzz[{options.leg}]: {options.programs - len(bad)} passed, {len(bad)} failed")
+    print(f"fuzz[{options.leg}{', plain' if generator.plain else ''}]: {options.programs - len(bad)} passed, {len(bad)} failed")
     return 1 if failed else 0
 
 

@@ -7,6 +7,7 @@ Nothing here imports PyTorch: what PyTorch has already loaded is looked up in sy
 import contextlib
 import glob
 import importlib.machinery
+import importlib.util
 import os
 import sys
 import threading
@@ -224,6 +225,18 @@ def torch_version_note(version):
     if numbers != TESTED_TORCH:
         return "", f"PyTorch {version} is untested; Breakline is tested with 2.13"
     return "", ""
+
+
+def has_torch():
+    """Whether this interpreter has PyTorch at all, without importing it."""
+    if "torch" in sys.modules:
+        return sys.modules["torch"] is not None
+    return importlib.util.find_spec("torch") is not None
+
+
+def ready_for_code():
+    """The extension for compiling a function: in an interpreter without PyTorch it compiles plain Python."""
+    return ready() if has_torch() else load()
 
 
 _torch_ready = False

@@ -227,7 +227,7 @@ def _place(function):
 
 
 def _compile_function(function, options, name, kind, place=None):
-    extension = _native.ready()
+    extension = _native.ready_for_code()
     compiled = extension.compile(function, name=name, target_id=name, **options)
     for attribute in functools.WRAPPER_ASSIGNMENTS:
         with contextlib.suppress(AttributeError, TypeError):
