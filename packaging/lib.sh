@@ -234,7 +234,7 @@ choose_pythons() {
       if judge_python "$candidate"; then
         :
       elif [ ${#pythons[@]} -gt 0 ] && [ "$torch_version" = - ] && at_least "$python_version" "$least_python"; then
-        say "$candidate (Python $python_version) has no PyTorch: the engine is built for it, but it cannot run models."
+        say "$candidate (Python $python_version) has no PyTorch: the engine is built for it, and compiles plain Python there."
       else
         fail 2 "the interpreter given by $how, $candidate, $python_fault."
       fi
@@ -261,8 +261,8 @@ choose_pythons() {
   judge_python "${pythons[0]}" || fail 1 "${pythons[0]} $python_fault."
   python=${pythons[0]}
   case $python_version in
-    3.11.*) ;;
-    *) say "Python $python_version: Breakline builds and opens with it; its bytecode is traced from the next version on (3.11 is traced now)." ;;
+    3.11.* | 3.12.* | 3.13.*) ;;
+    *) say "Python $python_version: Breakline's tables for it are prepared but not tested; 3.11, 3.12 and 3.13 are traced (choose one with --python)." ;;
   esac
   export BREAKLINE_PYTHON=$python
 }

@@ -17,6 +17,7 @@ const std::vector<RuleRow>& version_rows() {
       {JUMP_IF_FALSE_OR_POP, forward<Op::kJumpIfFalseOrPop>},
       {JUMP_IF_TRUE_OR_POP, forward<Op::kJumpIfTrueOrPop>},
       {LIST_TO_TUPLE, plain<Op::kListToTuple>},
+      {LOAD_ATTR, with_name<Op::kLoadAttr>},
       {LOAD_CLASSDEREF, with_arg<Op::kLoadClassDeref>},
       {LOAD_METHOD, with_name<Op::kLoadMethod>},
       {POP_JUMP_BACKWARD_IF_FALSE, backward<Op::kPopJumpIfFalse>},

@@ -181,6 +181,38 @@ bool Tracer::same(Value* a, Value* b) {
   return false;
 }
 
+namespace {
+
+bool is_reflexive(PyObject* o) {
+  if (!guard::is_plain_constant(o)) return false;
+  py::Ref r = py::Ref::steal(PyObject_RichCompare(o, o, Py_EQ));
+  PyErr_Clear();
+  return r.get() == Py_True;
+}
+
+/// What containers ask: the same object is equal to itself whatever its __eq__ says (NaN).
+bool identical_or_equal(Tracer& t, Value* a, Value* b) {
+  if (a == b) return true;
+  t.force(a);
+  t.force(b);
+  if (a->kind == Kind::kTensor && b->kind == Kind::kTensor && t.same(a, b)) return true;
+  const auto is_known = [](Value* v) { return v->object && (v->kind == Kind::kConstant || (v->kind == Kind::kLive && !v->dynamic)); };
+  if (!is_known(a) || !is_known(b)) return t.equal(a, b);
+  const bool constants = a->kind == Kind::kConstant && b->kind == Kind::kConstant, sources = a->source >= 0 && b->source >= 0;
+  if (a->object == b->object && (constants || sources)) {
+    // Equality tells the same of values that are equal to themselves; others need to stay the same object.
+    if (sources && !(constants && is_reflexive(a->object))) t.guard(StepKind::kSame, a->source, nullptr, b->source);
+    return true;
+  }
+  if (t.equal(a, b)) return true;
+  // Constants of equal bits (NaN) may be one object the next time, others never.
+  const bool differ = constants && !(guard::is_plain_constant(a->object) && guard::same_constant(a->object, b->object));
+  if (sources && !differ) t.guard(StepKind::kNotSame, a->source, nullptr, b->source);
+  return false;
+}
+
+}  // namespace
+
 bool Tracer::equal(Value* a, Value* b) { return truth(compare(Py_EQ, a, b)) == 1; }
 
 bool Tracer::contains(Value* c, Value* k) {
@@ -191,7 +223,7 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kDictView:
       if (c->number == 0) return dict_get(c->items[0], k) != nullptr;
       for (Value* x : drain(c))
-        if (x == k || equal(x, k)) return true;
+        if (identical_or_equal(*this, x, k)) return true;
       return false;
     case Kind::kSet: {
       PyObject* o = constant_of(k);
@@ -212,16 +244,11 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kGenerator: {
       if (c->kind == Kind::kIterator || c->kind == Kind::kGenerator) {
         while (Value* x = next_of(c))
-          if (x == k || equal(x, k)) return true;
+          if (identical_or_equal(*this, x, k)) return true;
         return false;
       }
-      for (Value* x : drain(c)) {
-        if (x == k) return true;
-        force(x);
-        if (x->kind == Kind::kConstant && k->kind == Kind::kConstant && x->object == k->object) return true;
-        if (x->kind == Kind::kTensor && k->kind == Kind::kTensor && same(x, k)) return true;
-        if (equal(x, k)) return true;
-      }
+      for (Value* x : drain(c))
+        if (identical_or_equal(*this, x, k)) return true;
       return false;
     }
     case Kind::kConstant: {
@@ -229,7 +256,7 @@ bool Tracer::contains(Value* c, Value* k) {
       if (!o) {
         if (PyRange_Check(c->object) || PyTuple_Check(c->object)) {
           for (Value* x : drain(c))
-            if (x == k || equal(x, k)) return true;
+            if (identical_or_equal(*this, x, k)) return true;
           return false;
         }
         stop("builtin", {{"function", "in"}, {"arg_types", describe(k)}});
@@ -249,7 +276,7 @@ bool Tracer::contains(Value* c, Value* k) {
       if (special_method(c, "__iter__")) {
         Value* it = iterator_of(c);
         while (Value* x = next_of(it))
-          if (x == k || equal(x, k)) return true;
+          if (identical_or_equal(*this, x, k)) return true;
         return false;
       }
       stop("builtin", {{"function", "in"}, {"arg_types", type_of(c)->tp_name}});
@@ -419,7 +446,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
       Values left = drain(a), right = drain(b);
       if (left.size() != right.size()) return boolean(op == Py_NE);
       for (size_t i = 0; i < left.size(); ++i)
-        if (left[i] != right[i] && !equal(left[i], right[i])) return boolean(op == Py_NE);
+        if (!identical_or_equal(*this, left[i], right[i])) return boolean(op == Py_NE);
       return boolean(op == Py_EQ);
     }
     Value* other = ka ? b : a;
@@ -432,7 +459,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     std::vector<DictEntry> entries = a->dict ? a->dict->entries : std::vector<DictEntry>();
     for (DictEntry& e : entries) {
       Value* other = dict_get(b, e.key);
-      if (!other || (other != e.value && !equal(e.value, other))) return boolean(op == Py_NE);
+      if (!other || !identical_or_equal(*this, e.value, other)) return boolean(op == Py_NE);
     }
     return boolean(op == Py_EQ);
   }

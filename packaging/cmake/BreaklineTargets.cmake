@@ -60,3 +60,17 @@ function(breakline_python_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
       ENVIRONMENT "PYTHONHASHSEED=0;BREAKLINE_SOURCE_DIR=${CMAKE_SOURCE_DIR};BREAKLINE_BINARY_DIR=${CMAKE_BINARY_DIR}")
 endfunction()
+
+# breakline_each_python_test(<name> SCRIPT file [ARGS ...] [LABEL kind] [TIMEOUT seconds])
+#   A test of the breakline package that needs no PyTorch, as <name>_<tag> in each interpreter that the engine is built for.
+function(breakline_each_python_test name)
+  cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  foreach(tag IN LISTS BREAKLINE_PY_TAGS)
+    add_test(NAME ${name}_${tag} COMMAND ${BREAKLINE_PY_${tag}_EXE} ${ARG_SCRIPT} ${ARG_ARGS})
+    set_tests_properties(${name}_${tag} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+        ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONHASHSEED=0;PYTHONDONTWRITEBYTECODE=1;BREAKLINE_SOURCE_DIR=${CMAKE_SOURCE_DIR};BREAKLINE_BINARY_DIR=${CMAKE_BINARY_DIR}")
+  endforeach()
+endfunction()
