@@ -35,10 +35,12 @@ int number_at(PyObject* tuple, Py_ssize_t i) {
   return o == Py_None ? -1 : static_cast<int>(PyLong_AsLong(o));
 }
 
-/// The positions of all instructions: finding one alone means reading the table up to it. Empty when that failed.
+/// The positions of all instructions: finding one alone means reading the table up to it. Empty when that
+/// failed.
 std::vector<Position> all_positions(const Code& code) {
   std::vector<Position> found;
-  const py::Ref iterator = py::Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(code.code), "co_positions", nullptr));
+  const py::Ref iterator =
+      py::Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(code.code), "co_positions", nullptr));
   const py::Ref list = py::Ref::steal(iterator ? PySequence_List(iterator.get()) : nullptr);
   if (!list) {
     PyErr_Clear();
@@ -57,7 +59,8 @@ std::vector<Position> all_positions(const Code& code) {
 }  // namespace
 
 Position Code::position(int index) const {
-  static auto* known = new std::unordered_map<const Code*, std::vector<Position>>;  // code in normal form is never freed
+  static auto* known =
+      new std::unordered_map<const Code*, std::vector<Position>>;  // code in normal form is never freed
   const auto [it, fresh] = known->try_emplace(this);
   if (fresh) {
     py::SavedError error;
@@ -66,7 +69,8 @@ Position Code::position(int index) const {
   }
   if (static_cast<size_t>(index) < it->second.size()) return it->second[static_cast<size_t>(index)];
   Position p;
-  PyCode_Addr2Location(code, instrs[static_cast<size_t>(index)].offset, &p.line, &p.column, &p.end_line, &p.end_column);
+  PyCode_Addr2Location(code, instrs[static_cast<size_t>(index)].offset, &p.line, &p.column, &p.end_line,
+                       &p.end_column);
   return p;
 }
 

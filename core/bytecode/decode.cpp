@@ -90,8 +90,8 @@ int32_t passes_on_at(const Code& code, int32_t index) {
   return -1;
 }
 
-// Since 3.12 generators end in a handler of their own that turns StopIteration into RuntimeError (PEP 479); what resumes
-// a generator does that for all versions alike.
+// Since 3.12 generators end in a handler of their own that turns StopIteration into RuntimeError (PEP 479);
+// what resumes a generator does that for all versions alike.
 bool is_generator_epilogue(const Code& code, int32_t target) {
   return static_cast<size_t>(target) < code.instrs.size() &&
          code.instrs[static_cast<size_t>(target)].op == Op::kStopIterationError;

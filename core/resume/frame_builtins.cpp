@@ -55,7 +55,8 @@ bool copy_locals(State& s, PyObject* into) {
   return true;
 }
 
-// The mapping itself in class bodies and modules, but a copy with the variables of a comprehension while one runs inlined.
+// The mapping itself in class bodies and modules, but a copy with the variables of a comprehension while one
+// runs inlined.
 PyObject* current_mapping(State& s) {
   const Frame& frame = s.top();
   py::Ref copy;

@@ -37,7 +37,8 @@ Outcome load_special(State& s, const Instr& i) {
   PyObject* found = py::type_lookup(Py_TYPE(owner), i.object);
   if (!found) {
     const std::string_view name = py::utf8(i.object);
-    PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %scontext manager protocol (missed %U method)",
+    PyErr_Format(PyExc_TypeError,
+                 "'%.200s' object does not support the %scontext manager protocol (missed %U method)",
                  Py_TYPE(owner)->tp_name, name.substr(0, 3) == "__a" ? "asynchronous " : "", i.object);
     return Outcome::kRaised;
   }

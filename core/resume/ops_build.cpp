@@ -136,8 +136,8 @@ bool merge_plain(PyObject* into, PyObject* update) {
   return true;
 }
 
-// Stack: callable, arguments, mapping, … update. The callable is in the messages only; the real instruction of 3.13 looks
-// for it one place lower.
+// Stack: callable, arguments, mapping, … update. The callable is in the messages only; the real instruction
+// of 3.13 looks for it one place lower.
 Outcome dict_merge(State& s, const Instr& i) {
   PyObject* into = s.operand(i.arg + 1);
   PyObject* update = s.operand(1);

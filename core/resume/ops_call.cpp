@@ -87,9 +87,13 @@ bool always(State&, const Instr&) { return true; }
 
 void set_part(PyObject* function, int flag, PyObject* owned) {
   auto* f = reinterpret_cast<PyFunctionObject*>(function);
-  PyObject** const parts[] = {&f->func_defaults, &f->func_kwdefaults, &f->func_annotations, &f->func_closure,
+  PyObject** const parts[] = {
+    &f->func_defaults,
+    &f->func_kwdefaults,
+    &f->func_annotations,
+    &f->func_closure,
 #if PY_VERSION_HEX >= 0x030E0000
-                              &f->func_annotate
+    &f->func_annotate
 #endif
   };
   for (int bit = 0; bit < static_cast<int>(std::size(parts)); ++bit)

@@ -125,7 +125,8 @@ Outcome before_with(State& s, const Instr&) {
   return Outcome::kNext;
 }
 
-// Stack: __exit__ (with arg 1 as two call slots), last instruction, handled before, exception; pushes what __exit__ answers.
+// Stack: __exit__ (with arg 1 as two call slots), last instruction, handled before, exception; pushes what
+// __exit__ answers.
 Outcome with_except_start(State& s, const Instr& i) {
   PyObject* exception = s.operand(1);
   py::Ref traceback = py::Ref::steal(PyException_GetTraceback(exception));
@@ -134,7 +135,8 @@ Outcome with_except_start(State& s, const Instr& i) {
   const bool unbound = i.arg && s.operand(5);
   PyObject* exit = s.operand(unbound ? 5 : 4);
   const size_t count = unbound ? 4 : 3;
-  return replace(s, 0, PyObject_Vectorcall(exit, args + 5 - count, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  return replace(
+      s, 0, PyObject_Vectorcall(exit, args + 5 - count, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 bool always(State&, const Instr&) { return true; }

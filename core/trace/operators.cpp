@@ -403,6 +403,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
 Value* Tracer::compare(int op, Value* a, Value* b) {
   force(a);
   force(b);
+  if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     if (other->kind == Kind::kConstant && !is_number(other->object)) {

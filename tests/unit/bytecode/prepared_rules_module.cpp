@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// _bl_prepared_rules: the table prepared for CPython 3.14, for a test in any interpreter. Its rules are not run.
+// _bl_prepared_rules: the table prepared for CPython 3.14, for a test in any interpreter. Its rules are not
+// run.
 #include "core/bytecode/rules.h"
 
 namespace breakline::bytecode {
@@ -41,7 +42,8 @@ PyObject* has_rule(PyObject*, PyObject* opcode) {
 PyMethodDef methods[] = {{"opcodes", opcodes, METH_NOARGS, nullptr},
                          {"has_rule", has_rule, METH_O, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyModuleDef module = {PyModuleDef_HEAD_INIT, "_bl_prepared_rules", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_bl_prepared_rules", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
