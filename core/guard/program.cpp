@@ -256,7 +256,23 @@ bool GuardProgram::check(GuardContext& c) {
   return true;
 }
 
-std::string GuardProgram::describe(int index) const {
+bool GuardProgram::differs_by_size(const GuardContext& c) const {
+  if (c.failed_step < 0) return false;
+  const GuardStep& x = steps[static_cast<size_t>(c.failed_step)];
+  PyObject* now = x.source >= 0 ? c.values[static_cast<size_t>(x.source)] : nullptr;
+  if (!now) return false;
+  if (x.kind == StepKind::kTensor) {
+    const TensorRecord& r = tensors[static_cast<size_t>(x.extra)];
+    if (Py_TYPE(now) != r.type) return false;
+    const torch::RawMeta m = torch::raw_meta(now);
+    return m.rank == r.meta.rank() && m.dtype == r.meta.dtype && m.device == r.meta.device && m.key_set == r.key_set &&
+           m.requires_grad == r.meta.requires_grad;
+  }
+  if (x.kind != StepKind::kEqual || !x.object || Py_TYPE(now) != Py_TYPE(x.object.get())) return false;
+  return PyLong_CheckExact(now) || PyFloat_CheckExact(now);
+}
+
+std::string GuardProgram::describe(int index, PyObject* slots) const {
   if (index < 0 || static_cast<size_t>(index) >= steps.size()) return "none";
   static constexpr const char* kNames[] = {
       "fetch", "type", "identity", "value", "length", "dict length", "dict keys", "key absent", "set items", "tensor",
@@ -267,7 +283,15 @@ std::string GuardProgram::describe(int index) const {
   if (s.source >= 0) {
     const Source& source = sources[static_cast<size_t>(s.source)];
     if (source.key) text += " of " + py::repr(source.key.get(), 40);
-    if (source.kind == SourceKind::kSlot) text += " of slot " + std::to_string(source.index);
+    if (source.kind == SourceKind::kSlot) {
+      const bool named = slots && PyTuple_Check(slots) && source.index < PyTuple_GET_SIZE(slots);
+      text += named ? " of " + py::repr(PyTuple_GET_ITEM(slots, source.index), 40) : " of slot " + std::to_string(source.index);
+    }
+  }
+  if (s.kind == StepKind::kTensor) {
+    std::string sizes;
+    for (const int64_t n : tensors[static_cast<size_t>(s.extra)].meta.sizes) sizes += (sizes.empty() ? "" : ", ") + std::to_string(n);
+    text += ", expected size [" + sizes + "]";
   }
   if (s.object) text += ", expected " + py::repr(s.object.get(), 60);
   return text;

@@ -100,7 +100,10 @@ class GuardProgram {
   /// True when every step holds; then context.values has every fetched source. Never leaves an error set.
   bool check(GuardContext& context);
   /// One line about the step that failed last, for reports.
-  std::string describe(int step) const;
+  /// Whether the step that failed in `context` asks for the sizes of a tensor of otherwise equal kind, or for a number.
+  bool differs_by_size(const GuardContext& context) const;
+  /// A step in words; `slots` (co_localsplusnames, borrowed) names the variables when it is given.
+  std::string describe(int step, PyObject* slots = nullptr) const;
   /// Test fault: forget the first step that is no fetch.
   void drop_one_check();
 

@@ -103,15 +103,10 @@ void describe(Segment& s, const trace::Tracer& t) {
 
 void set_error_raiser(ErrorRaiser r) { raiser = r; }
 
-namespace {
-
-/// Sets the error for a break that its policy rejects.
 void raise_break(Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, int index) {
   if (raiser) raiser(root, info, resolution, root.breaks[static_cast<size_t>(index)].id);
   else PyErr_SetString(PyExc_RuntimeError, info.reason.c_str());
 }
-
-}  // namespace
 
 bool policy_allows(Root& root, Segment& s, bool ambient) {
   if (s.exit != trace::ExitKind::kBreak) return true;
@@ -134,6 +129,7 @@ bool policy_allows(Root& root, Segment& s, bool ambient) {
 Segment* build_segment(Root& root, Site& site, const resume::State& state, bool ambient) {
   double start = now_us();
   auto s = std::make_unique<Segment>();
+  root.compiled_strictly = root.fullgraph || ambient;
   s->site = &site;
   trace::Options trace_options = options().trace;
   trace_options.root_fullgraph = root.fullgraph;

@@ -206,6 +206,10 @@ class Run {
  private:
   enum class Next : uint8_t { kSite, kDone, kError };
   Segment* find(Site& site);
+  /// How many variants a site may have, given how the present call differs from those it has.
+  int limit_of(const Site& site) const;
+  /// One variant too many: true when the site goes on without tracing, false when that is an error (which is set).
+  bool give_up_tracing(Site& site);
   Next run_segment(Segment& s, PyObject** result);
   Next run_plan(Segment& s, OwnedList& outputs, bool* failed);
   /// Executes the instruction at the top; `s` is the segment that led here, or null.
@@ -225,6 +229,9 @@ class Run {
   guard::GuardContext& context_;
   RegionState& region_;
   bool ambient_;
+  bool by_size_ = false;   ///< what `find` met differed in sizes or numbers only
+  const Segment* missed_ = nullptr;  ///< the last one it met that did not fit, and the guard that failed
+  int missed_step_ = -1;
   uint64_t resets_;  ///< of the root when the call began; later its lists belong to others
   Stopwatch watch_;
   Site* site_ = nullptr;
@@ -236,13 +243,21 @@ Segment* Run::find(Site& site) {
   context_.slot_count = state_.slots.size();
   context_.handled = state_.handled;
   auto& list = site.segments;
+  by_size_ = true;
+  missed_ = nullptr;
   for (size_t i = 0; i < list.size(); ++i) {
     Segment* s = list[i].get();
-    if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
+    if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) {
+      by_size_ = by_size_ && s->dead;
+      continue;
+    }
     if (s->guards.check(context_)) {
       if (i) std::swap(list[i], list[i - 1]);
       return s;
     }
+    by_size_ = by_size_ && s->guards.differs_by_size(context_);
+    missed_ = s;
+    missed_step_ = context_.failed_step;
     // A number that differs from the one baked in becomes a number of its source in the next trace.
     if (context_.failed_step >= 0) {
       const guard::GuardStep& g = s->guards.steps[static_cast<size_t>(context_.failed_step)];
@@ -256,6 +271,43 @@ Segment* Run::find(Site& site) {
     }
   }
   return nullptr;
+}
+
+int Run::limit_of(const Site&) const {
+  // PyTorch would have made such a size or number dynamic: those that differ in it only don't use up its limit.
+  constexpr int kMostBySize = 64;
+  const int limit = root_.recompile_limit ? root_.recompile_limit : options().recompile_limit;
+  const bool own_choice = root_.recompile_limit || options().recompile_limit != kRecompileLimit || root_.static_sizes;
+  return by_size_ && !own_choice ? std::max(limit, kMostBySize) : limit;
+}
+
+bool Run::give_up_tracing(Site& site) {
+  const bytecode::Code* code = site.frames.back().code;
+  std::string difference;
+  if (missed_) {
+    difference = missed_->guards.describe(missed_step_, site.frames.size() == 1 ? code->code->co_localsplusnames : nullptr);
+  }
+  if (root_.compiled_strictly) {
+    trace::BreakInfo info;
+    info.reason = "recompile-limit";
+    info.arguments = {{"function", code->qualname}, {"limit", std::to_string(site.segments.size())}, {"guard", difference}};
+    trace::PlaceFrame place;
+    place.file = code->file;
+    place.function = place.code_name = code->name;
+    place.position = code->position(std::max(0, site.frames.back().pc));
+    info.place.push_back(std::move(place));
+    policy::Resolution error;
+    error.error = true;
+    error.source = root_.fullgraph ? "fullgraph" : "default";
+    const int index = root_.break_index(info);
+    root_.breaks[static_cast<size_t>(index)].policy = error;
+    raise_break(root_, info, error, index);
+    return false;
+  }
+  root_.skip(code->qualname, code->file, code->first_line,
+             "recompile-limit" + (difference.empty() ? "" : ": the call differs from a variant by " + difference));
+  site.executor = true;
+  return true;
 }
 
 void Run::note_edge(Segment& to) {
@@ -474,12 +526,7 @@ PyObject* Run::go() {
     Segment* s = find(site);
     if (!s) {
       watch_.compiled();
-      if (static_cast<int>(site.segments.size()) >= options().recompile_limit) {
-        const bytecode::Code* code = site.frames.back().code;
-        root_.skip(code->qualname, code->file, code->first_line, "recompile-limit");
-        site.executor = true;
-        return run_rest();
-      }
+      if (static_cast<int>(site.segments.size()) >= limit_of(site)) return give_up_tracing(site) ? run_rest() : nullptr;
       if (std::string why; torch::available() && !torch::current_ambient().traceable(&why)) {
         // Modes and transforms see every operation: nothing is traced while one is in force.
         const bytecode::Code* code = site.frames.back().code;

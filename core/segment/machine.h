@@ -19,6 +19,8 @@ const char* reason_to_skip(const bytecode::Code* code);
 Segment* build_segment(Root& root, Site& site, const resume::State& state, bool ambient_flag);
 
 /// Whether the policy in force still allows the segment's break; sets the error when it does not.
+/// Sets the error for a break that its policy rejects.
+void raise_break(Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, int index);
 bool policy_allows(Root& root, Segment& segment, bool ambient_flag);
 
 }  // namespace breakline::segment

@@ -12,10 +12,12 @@ namespace breakline::segment {
 /// Deliberate defects for tests of the tests.
 enum class Fault : uint8_t { kNone, kDropGuard, kSwapEffects, kStaleSegment };
 
+constexpr int kRecompileLimit = 8;  ///< PyTorch's own default
+
 /// Switches of the process. Written with the GIL held.
 struct EngineOptions {
   trace::Options trace;
-  int recompile_limit = 8;       ///< segments of a site before it runs without tracing
+  int recompile_limit = kRecompileLimit;       ///< segments of a site before it runs without tracing
   bool executor_only = false;
   bool force_eager = false;      ///< compiled functions call the original (torch.compiler.set_stance)
   bool keep_going = true;        ///< after an internal failure go on without tracing

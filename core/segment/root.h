@@ -45,6 +45,9 @@ class Root {
   PyObject* function() const { return function_.get(); }
 
   bool fullgraph = false;
+  int recompile_limit = 0;      ///< 0: the process's
+  bool static_sizes = false;    ///< variants by size count like all others
+  bool compiled_strictly = false;  ///< breaks were errors when the last segment was made
   std::string device = "cpu";
   std::string plan;        ///< "replay" forces the reference plan
   std::string name, target_id;

@@ -31,6 +31,12 @@ bool has_keyword(const Call& call, std::string_view name) {
                      [name](const auto& k) { return k.first == name && !k.second.is_none(); });
 }
 
+InferFailure open_number() {
+  InferFailure f = unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
+  f.dynamic_number = true;
+  return f;
+}
+
 std::optional<InferFailure> check_operands(const Call& call, bool& has_scalar) {
   for (ValueId id : call.operands) {
     const graph::Value& v = call.graph.values[static_cast<size_t>(id)];
@@ -174,7 +180,7 @@ std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, grap
   const graph::Graph seen = after_casts(call, policy, lower);
   const Call cast{seen, call.callable, call.info, call.args, call.kwargs, call.grad_mode, call.operands};
   if (auto answer = by_rule(cast)) return std::move(*answer);
-  if (has_scalar) return unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
+  if (has_scalar) return open_number();
   return infer_by_meta(cast);
 }
 
@@ -206,7 +212,7 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
   if (now.autocast_cpu)
     return infer_under_autocast(call, static_cast<graph::DType>(now.autocast_cpu_dtype), has_scalar);
   if (auto answer = by_rule(call)) return std::move(*answer);
-  if (has_scalar) return unsupported("a dynamic number where the shape may depend on it", "no-shape-rule");
+  if (has_scalar) return open_number();
   return infer_by_meta(call);
 }
 

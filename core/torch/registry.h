@@ -85,6 +85,7 @@ struct InferFailure {
   } why = kUnsupported;
   std::string_view reason = "no-shape-rule";  ///< id of diagnose's reason table
   std::string message;                        ///< text of the error that the meta call raised
+  bool dynamic_number = false;                ///< it would be answered if the numbers among the operands were constants
 };
 
 /// Infers outputs of callable(args, kwargs) on values of `graph`: shape rule first, else the meta-tensor call

@@ -202,8 +202,25 @@ struct Binder {
 
 }  // namespace
 
+PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
+  if (std::string_view(py::utf8(code->co_qualname)) != "Function.apply" || !keywords.empty() || args.empty() ||
+      !std::string_view(py::utf8(code->co_filename)).ends_with("torch/autograd/function.py"))
+    return nullptr;
+  if (torch::current_ambient().grad_mode)
+    for (Value* v : args) {
+      force(v);
+      if (v->kind == Kind::kTensor && meta(v).requires_grad) return nullptr;
+      if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
+    }
+  py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
+  py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), "apply_without_grad")) : py::Ref();
+  PyErr_Clear();
+  return function ? keep_borrowed(function.get()) : nullptr;
+}
+
 Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                      Values& args, Keywords& keywords) {
+  if (PyObject* instead = polyfill(code, args, keywords)) return call(constant(instead), args, keywords);
   std::string why;
   if (!may_inline(code, &why))
     stop("skipped-module", {{"qualname", std::string(py::utf8(code->co_qualname))},
@@ -337,6 +354,14 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
         Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
         if (target == Py_None) force(v);
         return v;
+      }
+      if (callee->kind == Kind::kLive && std::string_view(t->tp_name).ends_with("ScriptFunction")) {
+        // torch.jit.script keeps the Python function that it compiled; PyTorch's own compiler traces that too.
+        py::Ref original = py::Ref::steal(PyObject_GetAttrString(callee->object, "_torchdynamo_inline"));
+        if (original && PyFunction_Check(original.get()))
+          return call(live(keep_for_trace(original), child(SourceKind::kAttribute, callee->source, py::intern("_torchdynamo_inline"))),
+                      std::move(args), std::move(keywords));
+        PyErr_Clear();
       }
       PyObject* f = lookup(t, py::intern("__call__"));
       if (f && PyFunction_Check(f)) {

@@ -164,6 +164,33 @@ graph::Arg Tracer::argument(Value* v) {
   }
 }
 
+Value* Tracer::pin_numbers(Value* v) {
+  force(v);
+  switch (v->kind) {
+    case Kind::kLive: {
+      if (!v->dynamic) return v;
+      PyObject* now = constant_of(v);
+      return now ? constant(now) : v;
+    }
+    case Kind::kTuple:
+    case Kind::kSlice:
+    case Kind::kList: {
+      Values items;
+      bool changed = false;
+      for (Value* i : v->items) {
+        items.push_back(i ? pin_numbers(i) : i);
+        changed = changed || items.back() != i;
+      }
+      if (!changed) return v;
+      Value* made = make(v->kind);
+      made->items = std::move(items);
+      made->loaded = true;
+      return made;
+    }
+    default: return v;
+  }
+}
+
 Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
   const torch::CallableInfo& info = torch::callable_info(callable);
   return torch_call(callable, info, args, keywords);
@@ -186,6 +213,14 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       stop("creation-requires-grad", {{"op", node.name}});
   bool grad_mode = torch::current_ambient().grad_mode;
   auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
+  if (auto* failure = std::get_if<torch::InferFailure>(&answer); failure && failure->dynamic_number) {
+    // The shape may depend on a number that was left open: it is guarded by its value after all.
+    node.args.clear();
+    node.kwargs.clear();
+    for (Value*& v : args) node.args.push_back(argument(v = pin_numbers(v)));
+    for (auto& [name, v] : keywords) node.kwargs.emplace_back(std::string(py::utf8(name)), argument(v = pin_numbers(v)));
+    answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
+  }
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
     PyErr_Clear();
     if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);

@@ -323,7 +323,11 @@ class Tracer {
   void capture_place(BreakInfo& info);
   policy::FrameView frame_view(const SymFrame& f, const bytecode::Position& position);
   void note_region(SymFrame& f, Value* manager);
+  /// The function of breakline.polyfills that stands for `code` with these arguments; borrowed, null when there is none.
+  PyObject* polyfill(PyCodeObject* code, Values& args, const Keywords& keywords);
   bool make_dynamic(Value* v);
+  /// The value with the dynamic numbers in it as constants, each guarded by its value. For arguments of torch calls only.
+  Value* pin_numbers(Value* v);
   void maybe_force_break(const bytecode::Instr& in);
   void note_lines(const SymFrame& f);
   void count_loop_round(SymFrame& f, int target);

@@ -19,17 +19,23 @@ namespace breakline::engine {
 namespace {
 
 PyObject* compile(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"function", "fullgraph", "device", "plan", "name", "target_id", nullptr};
+  static const char* names[] = {"function", "fullgraph", "device", "plan", "name", "target_id", "recompile_limit", "static_sizes", nullptr};
   PyObject* function;
-  int fullgraph = 0;
+  int fullgraph = 0, limit = 0, static_sizes = 0;
   const char *device = "cpu", *plan = nullptr, *name = nullptr, *target = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pzzzz", const_cast<char**>(names), &function, &fullgraph, &device, &plan, &name, &target))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pzzzzip", const_cast<char**>(names), &function, &fullgraph, &device, &plan, &name, &target,
+                                   &limit, &static_sizes))
     return nullptr;
   if (!PyFunction_Check(function)) {
     PyErr_Format(PyExc_TypeError, "_breakline.compile takes a plain Python function, not %R", Py_TYPE(function));
     return nullptr;
   }
-  return make_compiled(function, fullgraph != 0, device ? device : "cpu", plan ? plan : "", name ? name : "", target ? target : "");
+  PyObject* made = make_compiled(function, fullgraph != 0, device ? device : "cpu", plan ? plan : "", name ? name : "", target ? target : "");
+  if (made) {
+    root_of(made).recompile_limit = limit;
+    root_of(made).static_sizes = static_sizes != 0;
+  }
+  return made;
 }
 
 PyObject* initialize_torch(PyObject*, PyObject*) {

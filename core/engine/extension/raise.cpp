@@ -45,7 +45,7 @@ std::string user_stack(PyObject* frames) {
   return std::string(py::utf8(joined.get()));
 }
 
-void raise_break(segment::Root&, const trace::BreakInfo& info, const policy::Resolution& resolution, const std::string& break_id) {
+void raise_break(segment::Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, const std::string& break_id) {
   const diagnose::Reason* reason = diagnose::find_reason(info.reason);
   std::vector<diagnose::Argument> arguments;
   for (const auto& [k, v] : info.arguments) arguments.emplace_back(k, v);
@@ -70,6 +70,15 @@ void raise_break(segment::Root&, const trace::BreakInfo& info, const policy::Res
   if (!body || !details) return;
   py::Ref error;
   if (factory()) error = py::Ref::steal(PyObject_CallFunction(factory().get(), "sOO", "unsupported", body.get(), details.get()));
+  if (error && root.fullgraph && info.reason == "recompile-limit") {
+    py::Ref none = py::Ref::steal(PyDict_New());
+    py::Ref outer = none ? py::Ref::steal(PyObject_CallFunction(factory().get(), "ssO", "recompile_limit", "Hard failure due to fullgraph=True", none.get()))
+                         : py::Ref();
+    if (outer && PyExceptionInstance_Check(outer.get())) {
+      PyException_SetCause(outer.get(), Py_NewRef(error.get()));
+      error = std::move(outer);
+    }
+  }
   if (error && PyExceptionInstance_Check(error.get())) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     return;

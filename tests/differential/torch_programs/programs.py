@@ -1693,3 +1693,79 @@ def einsum_forms():
                 torch.einsum(x, [0, 1], y, [1, 2], [0, 2]), torch.tensordot(x, y, 1), torch.tensordot(x, y, dims=([0], [1])))
 
     return f, [(torch.randn(3, 3), torch.randn(3, 3)) for _ in range(3)]
+
+
+@torch.jit.script
+def scripted_scale(x, factor: int = 2):
+    return torch.sqrt(torch.tensor(x.size(-1), dtype=torch.float) * factor)
+
+
+@program
+def script_function():
+    def f(x):
+        return x / scripted_scale(x), x * scripted_scale(x, 3).to(x.dtype)
+
+    return f, [(torch.randn(2, 3),) for _ in range(3)]
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k=2):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x * torch.sigmoid(1.702 * x) * k
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0] * ctx.k, None
+
+
+class Passed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return x, y * 2, 3, None
+
+    @staticmethod
+    def backward(ctx, g, *rest):
+        return g, None
+
+
+class Written(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+
+
+class SetUp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y=3):
+        return x + y, x - y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.count = len(inputs)
+        ctx.mark_non_differentiable(output[1])
+
+
+@program
+def autograd_functions():
+    def f(x):
+        y = x.clone()
+        w = Written.apply(y)
+        a, b, c, d = Passed.apply(x, x + 1)
+        return Scaled.apply(x) + Scaled.apply(x, 3), w, w is y, a, b, c, d, a is x, a.requires_grad, SetUp.apply(x), SetUp.apply(x, 4)
+
+    return f, [(torch.randn(3),) for _ in range(3)]
+
+
+@program
+def autograd_functions_without_grad():
+    def f(x):
+        with torch.no_grad():
+            a, b, c, d = Passed.apply(x, x + 1)
+            return Scaled.apply(x), a, b, a is x, a.requires_grad, SetUp.apply(x)
+
+    return f, [(leaf(3),) for _ in range(3)]

@@ -46,7 +46,7 @@ class Target:
         self.function = function
         self.name = name
         self.kind = kind  # "function", "module" or "method"
-        self.options = options  # {fullgraph, device, plan}
+        self.options = options  # {fullgraph, device, plan} and what else the engine's compile was given
         self.file, self.line = place
         self.error = None  # {type, message, traceback, break} of the last call that raised, kept by the engine
 
@@ -111,6 +111,8 @@ def compile(
     backend    "eager" means plan="replay"; any other name or callable is accepted and means Breakline's own choice.
     name       how reports call the target.
     disable    True returns the argument as it is.
+    recompile_limit  how many variants of one place are compiled before it runs as plain Python (config.recompile_limit).
+    dynamic    False: variants that differ in sizes or numbers only count for that limit too.
     The remaining keywords of torch.compile are accepted; they don't change what is computed.
 
     The result has `.stats` (a mapping of counts) and `.report()` (the content of `breakline explain --json`).
@@ -138,6 +140,10 @@ def compile(
     if backend == "eager" and plan is None:
         plan = "replay"
     options = dict(fullgraph=bool(fullgraph) or _defaults["fullgraph"], device=settings["device"], plan=plan)
+    if recompile_limit is not None:
+        options["recompile_limit"] = recompile_limit
+    if dynamic is False:
+        options["static_sizes"] = True
     return _compile_subject(subject, options, name)
 
 

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happens when one place needs many variants: numbers that become part of a shape, sizes that grow, the limit, and what
+is said about it (PyTorch 2.13's rows B40 to B42)."""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "support")]
+
+import torch  # noqa: E402
+from harness import Tally, bits_equal  # noqa: E402
+
+import breakline  # noqa: E402
+
+TABLE = torch.linspace(0, 1, 12)
+
+
+def picks(x, n):
+    return x * TABLE[n].sqrt()
+
+
+def picks_pair(x, n):
+    return x + torch.stack([TABLE[n], TABLE[-n]])[0]
+
+
+def narrows(x, n):
+    return x.narrow(0, 0, n % 3 + 1) * n
+
+
+def writes(x, n):
+    y = torch.zeros(12)
+    y[n] = x.sum()
+    y[n : n + 1] += 1
+    return y
+
+
+def reshapes(x, n):
+    return torch.ones(n + 1, 2).view(2, n + 1) + n
+
+
+def grows(x, past):
+    return torch.cat([past, x]).sum(0)
+
+
+def lengths(x, word):
+    return x + len(word)
+
+
+def numbers_become_shapes(tally):
+    """A number that was left open after its first change is no reason to break."""
+    for fn in (picks, picks_pair, narrows, writes, reshapes):
+        for fullgraph in (False, True):
+            compiled = breakline.compile(fn, fullgraph=fullgraph, plan="replay")
+            x = torch.randn(4)
+            same = all(bits_equal(compiled(x, n), fn(x, n)) for n in (3, 1, 4, 1, 5, 9, 2, 6, 0, 7, 8, 10))
+            tally.check(f"{fn.__name__} fullgraph={fullgraph}", same and not compiled.stats["breaks"] and not compiled.stats["skipped"], compiled.stats)
+    compiled = breakline.compile(picks)
+    for n in (1, 2, 3):
+        compiled(torch.ones(2), n)
+    try:
+        compiled(torch.ones(2), 12)
+        said = "nothing"
+    except IndexError as error:
+        said = str(error)
+    tally.check("out of range", "out of bounds" in said, said)
+
+
+def sizes_grow(tally):
+    """Sizes that PyTorch would have made dynamic don't give the frame up."""
+    compiled = breakline.compile(grows, plan="replay")
+    past, same = torch.ones(1, 3), True
+    for _ in range(40):
+        past = torch.cat([past, torch.randn(1, 3)])
+        same = same and bits_equal(compiled(torch.ones(1, 3), past), grows(torch.ones(1, 3), past))
+    tally.check("growing", same and not compiled.stats["skipped"], compiled.stats)
+    fixed = breakline.compile(grows, plan="replay", dynamic=False)
+    past = torch.ones(1, 3)
+    for _ in range(12):
+        past = torch.cat([past, torch.randn(1, 3)])
+        same = same and bits_equal(fixed(torch.ones(1, 3), past), grows(torch.ones(1, 3), past))
+    skipped = fixed.report()["targets"][0]["skipped_frames"]
+    tally.check("growing, dynamic=False", same and len(skipped) == 1 and "'past'" in skipped[0]["reason"] and "expected size" in skipped[0]["reason"], skipped)
+
+
+def the_limit(tally):
+    def calls(compiled, count=12, strict=lambda n: None):
+        for n in range(count):
+            flag = strict(n)
+            if flag is None:
+                got = compiled(torch.ones(2), "a" * n)
+            else:
+                with breakline.error_on_graph_break(flag):
+                    got = compiled(torch.ones(2), "a" * n)
+            if not bits_equal(got, lengths(torch.ones(2), "a" * n)):
+                return "wrong", n
+        return "fine", count
+
+    def outcome(compiled, **how):
+        try:
+            return calls(compiled, **how)
+        except Exception as error:  # what was raised is the outcome
+            return error
+
+    compiled = breakline.compile(lengths)
+    got = outcome(compiled)
+    skipped = compiled.report()["targets"][0]["skipped_frames"]
+    tally.check("B40", got == ("fine", 12) and len(skipped) == 1 and skipped[0]["reason"].startswith("recompile-limit: "), (got, skipped))
+    compiled = breakline.compile(lengths, recompile_limit=3)
+    outcome(compiled)
+    tally.check("a limit of its own", compiled.stats["graphs"] == 3, compiled.stats)
+    import torch._dynamo.exc as exc
+
+    got = outcome(breakline.compile(lengths, fullgraph=True))
+    tally.check("B41", isinstance(got, exc.FailOnRecompileLimitHit) and str(got) == "Hard failure due to fullgraph=True" and
+                isinstance(got.__cause__, exc.Unsupported) and str(got.__cause__).startswith("Dynamo recompile limit exceeded"), repr(got))
+    for name, strict, raises in (("B42 strict", lambda n: True, True), ("B42 strict, then not", lambda n: n < 8, True),
+                                 ("B42 not strict, then strict", lambda n: n >= 8, False)):
+        got = outcome(breakline.compile(lengths), strict=strict)
+        ok = isinstance(got, exc.Unsupported) and str(got).startswith("Dynamo recompile limit exceeded") if raises else got == ("fine", 12)
+        tally.check(name, ok, repr(got))
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    tally = Tally("limit")
+    numbers_become_shapes(tally)
+    sizes_grow(tally)
+    the_limit(tally)
+    tally.finish()
