@@ -369,6 +369,8 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
       return constant(m ? m : Py_None);
     }
     if (is_name(name, "__annotations__") && !f->items[3]) return new_dict();
+    // What has type parameters is made outside of traces.
+    if (PY_VERSION_HEX >= 0x030C0000 && is_name(name, "__type_params__")) return tuple({});
     PyObject* a = py::type_lookup(&PyFunction_Type, name);
     if (!a && missing) {
       *missing = true;
@@ -606,6 +608,10 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
 
 void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
   PyTypeObject* t = type_of(o);
+  const auto no_place = [this](Value* owner, PyObject* missing) {
+    if (PY_VERSION_HEX >= 0x030D0000) quiet("AttributeError", true);  // whose text tells of the missing __dict__ there
+    no_attribute(owner, missing);
+  };
   if (is_name(name, "__class__")) stop("class-assignment", {{"object", t->tp_name}});
   if (is_name(name, "__dict__")) stop("foreign-mutation", {{"class", t->tp_name}, {"name", "__dict__"}});
   PyObject* a = lookup(t, name);
@@ -638,10 +644,10 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
   }
   if (o->kind == Kind::kInstance && !t->tp_dictoffset) {
     if (a) quiet("AttributeError", true);
-    no_attribute(o, name);
+    no_place(o, name);
   }
   Value* d = instance_dict(o);
-  if (!d) no_attribute(o, name);
+  if (!d) no_place(o, name);
   dict_set(d, constant(name), v);
 }
 
