@@ -146,7 +146,11 @@ bool GuardProgram::fetch(SourceId id, GuardContext& c) {
     case SourceKind::kDictItem: out = dict_item(parent, s.key.get()); break;
     case SourceKind::kAttribute: out = parent ? own(c, PyObject_GetAttr(parent, s.key.get())) : nullptr; break;
     case SourceKind::kInstanceDict: out = parent ? instance_dict_or_make(c, parent) : nullptr; break;
-    case SourceKind::kItem: out = sequence_item(parent, s.index); break;
+    case SourceKind::kItem:
+      out = sequence_item(parent, s.index);
+      if (!out && parent && Py_TYPE(parent)->tp_as_sequence && !PyList_Check(parent) && !PyTuple_Check(parent))
+        out = own(c, PySequence_GetItem(parent, s.index));  // a deque
+      break;
     case SourceKind::kCell: out = parent && PyCell_Check(parent) ? PyCell_GET(parent) : nullptr; break;
     case SourceKind::kMethodSelf: out = parent && PyMethod_Check(parent) ? PyMethod_GET_SELF(parent) : nullptr; break;
     case SourceKind::kMethodFunction:
@@ -179,6 +183,11 @@ bool GuardProgram::fetch(SourceId id, GuardContext& c) {
       out = parent && b ? own(c, PyObject_CallFunctionObjArgs(s.key.get(), parent, b, nullptr)) : nullptr;
       break;
     }
+    case SourceKind::kQuery: {
+      py::Ref args = py::Ref::steal(PyTuple_GetSlice(s.key.get(), 1, PyTuple_GET_SIZE(s.key.get())));
+      out = args ? own(c, PyObject_CallObject(PyTuple_GET_ITEM(s.key.get(), 0), args.get())) : nullptr;
+      break;
+    }
   }
   c.values[static_cast<size_t>(id)] = out;
   return out != nullptr;
@@ -194,7 +203,9 @@ bool GuardProgram::run_step(GuardStep& x, GuardContext& c) {
     case StepKind::kIdentity: return o == x.object.get();
     case StepKind::kNotIdentity: return o != x.object.get();
     case StepKind::kEqual: return same_constant(o, x.object.get());
-    case StepKind::kLength: return (PyList_Check(o) || PyTuple_Check(o)) && Py_SIZE(o) == x.number;
+    case StepKind::kLength:
+      if (PyList_Check(o) || PyTuple_Check(o)) return Py_SIZE(o) == x.number;
+      return Py_TYPE(o)->tp_as_sequence && Py_TYPE(o)->tp_as_sequence->sq_length && Py_TYPE(o)->tp_as_sequence->sq_length(o) == x.number;
     case StepKind::kDictLength: return PyDict_Check(o) && PyDict_GET_SIZE(o) == x.number;
     case StepKind::kDictKeys: return dict_keys_are(o, x.object.get());
     case StepKind::kDictAbsent: return PyDict_Check(o) && !dict_item(o, x.object.get());

@@ -31,6 +31,7 @@ enum class SourceKind : uint8_t {
   kGlobals,       ///< globals of a function
   kDictKey,       ///< `index`-th key of a dict, in order
   kExpression,    ///< key = operator callable applied to parent and `second`
+  kQuery,         ///< key = tuple (callable, arguments…): a question about the process that runs no user code
 };
 
 /// How an object is reached. Interned: equal sources have equal ids.

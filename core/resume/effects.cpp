@@ -54,18 +54,34 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
           Py_INCREF(o);
           PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), o);
         }
+        if (!PyList_Check(target)) {  // a deque
+          py::Ref gone = py::Ref::steal(PyObject_CallMethod(target, "clear", nullptr));
+          py::Ref put = gone ? py::Ref::steal(PyObject_CallMethod(target, "extend", "(O)", list.get())) : py::Ref();
+          if (!put) return false;
+          break;
+        }
         if (PyList_SetSlice(target, 0, PyList_GET_SIZE(target), list.get()) < 0) return false;
         break;
       }
       case Effect::kListAppend:
-        for (int32_t i : s.items)
-          if (PyList_Append(target, at(i)) < 0) return false;
+        for (int32_t i : s.items) {
+          if (PyList_Check(target)) {
+            if (PyList_Append(target, at(i)) < 0) return false;
+            continue;
+          }
+          py::Ref put = py::Ref::steal(PyObject_CallMethod(target, "append", "(O)", at(i)));
+          if (!put) return false;
+        }
         break;
       case Effect::kCellSet:
         if (PyCell_Set(target, at(s.value)) < 0) return false;
         break;
       case Effect::kAttributeSet:
         if (PyObject_GenericSetAttr(target, s.name, at(s.value)) < 0) return false;
+        break;
+      case Effect::kClassAttribute:
+      case Effect::kOwnSet:
+        if (PyObject_SetAttr(target, s.name, at(s.value)) < 0) return false;
         break;
       case Effect::kAttributeDelete:
         if (PyObject_GenericSetAttr(target, s.name, nullptr) < 0) return false;

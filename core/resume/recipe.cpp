@@ -137,6 +137,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
         });
       }
       s.kind = RecipeKind::kInstance;
+      if (reinterpret_cast<PyTypeObject*>(v->object) == trace::deque_type()) s.kids = {emit(v->items[0])};
       return with_fill(std::move(s), [&] {
         std::vector<int32_t> kids;
         if (v->content) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());
@@ -161,6 +162,14 @@ int32_t RecipeBuilder::emit_new(Value* v) {
     case Kind::kGenerator:
       s.kind = RecipeKind::kGenerator;
       s.kids = {emit(v->items[0]), emit(v->items[1]), emit(v->items[2])};
+      return add(std::move(s));
+    case Kind::kNative:
+      s.kind = RecipeKind::kNative;
+      for (const trace::NativeCall& call : v->calls) {
+        std::vector<int32_t> more = emit_all(call.args);
+        s.kids.insert(s.kids.end(), more.begin(), more.end());
+      }
+      s.calls = v->calls;
       return add(std::move(s));
     case Kind::kIterator:
       return emit_iterator(v);

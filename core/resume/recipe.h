@@ -36,6 +36,7 @@ enum class RecipeKind : uint8_t {
   kMap,
   kFilter,
   kChain,
+  kNative,             ///< by the history in `calls`; its arguments are `kids`, in order
   kContainerIterator,  ///< over a dict view, a set, a text
 };
 
@@ -49,6 +50,7 @@ struct RecipeStep {
   PyObject *globals = nullptr, *qualname = nullptr;
   std::vector<trace::SetOperation> history;
   std::vector<trace::TracebackEntry> traceback;
+  std::vector<trace::NativeCall> calls;
 };
 
 /// Content put into an object after everything exists, so that cycles close.

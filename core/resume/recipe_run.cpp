@@ -190,8 +190,10 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       auto* type = reinterpret_cast<PyTypeObject*>(s.object);
-      PyTypeObject* base = trace::payload_base(type);
-      return (base ? base : &PyBaseObject_Type)->tp_new(type, none.get(), nullptr);
+      if (type == trace::deque_type()) return PyObject_CallFunctionObjArgs(s.object, none.get(), kid(0), nullptr);
+      PyTypeObject* base = type;  // the class of C that gives the layout
+      while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;
+      return base->tp_new(type, none.get(), nullptr);
     }
     case RecipeKind::kSuper:
       return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), kid(0), kid(1),
@@ -243,9 +245,28 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       py::Ref m = py::Ref::steal(PyImport_ImportModule("itertools"));
       py::Ref chain = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), "chain")) : py::Ref();
       py::Ref rest =
-          chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "O", kid(0))) : py::Ref();
+          chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "(O)", kid(0))) : py::Ref();
       if (!rest || s.kids.size() == 1) return rest.release();
       return call_named("itertools", "chain", PyTuple_Pack(2, kid(1), rest.get()));
+    }
+    case RecipeKind::kNative: {
+      py::Ref object;
+      size_t at = 0;
+      for (const trace::NativeCall& call : s.calls) {
+        std::vector<PyObject*> args;
+        for (size_t i = 0; i < call.args.size(); ++i) args.push_back(kid(at++));
+        py::Ref names;
+        if (!call.names.empty()) {
+          names = py::Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(call.names.size())));
+          for (size_t i = 0; names && i < call.names.size(); ++i) PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), share(call.names[i]));
+          if (!names) return nullptr;
+        }
+        py::Ref callable = object ? py::Ref::steal(PyObject_GetAttr(object.get(), call.callable)) : py::Ref::borrow(call.callable);
+        py::Ref r = callable ? py::Ref::steal(PyObject_Vectorcall(callable.get(), args.data(), args.size() - call.names.size(), names.get())) : py::Ref();
+        if (!r) return nullptr;
+        if (!object) object = r;
+      }
+      return object.release();
     }
     case RecipeKind::kContainerIterator:
       return container_iterator(kid(0), kid(1), s.b);
@@ -286,6 +307,9 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       if (PyList_Check(o)) {
         for (size_t i = 0; i < inner; ++i)
           if (PyList_Append(o, kid(i)) < 0) return false;
+      } else if (Py_TYPE(o) == trace::deque_type()) {
+        for (size_t i = 0; i < inner; ++i)
+          if (py::Ref r = py::Ref::steal(PyObject_CallMethod(o, "append", "(O)", kid(i))); !r) return false;
       } else {
         for (size_t i = 0; i + 1 < inner; i += 2)
           if (set_item(o, kid(i), kid(i + 1)) < 0) return false;

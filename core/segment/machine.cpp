@@ -238,6 +238,22 @@ class Run {
   Segment* previous_ = nullptr;
 };
 
+namespace {
+
+/// A number on a class that is another one now is read by each call from then on.
+void note_changed_numbers(const guard::GuardProgram& p, const guard::GuardStep& g, trace::SiteHints& hints) {
+  if (g.extra < 0 || static_cast<size_t>(g.extra) >= p.types.size()) return;
+  const guard::TypeRecord& record = p.types[static_cast<size_t>(g.extra)];
+  auto is_number = [](PyObject* o) { return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o)); };
+  for (const auto& [name, expected] : record.lookups) {
+    PyObject* now = py::type_lookup(reinterpret_cast<PyTypeObject*>(record.type.get()), name.get());
+    if (now != expected.get() && is_number(now) && is_number(expected.get()))
+      hints.dynamic.insert("class attribute " + std::string(py::utf8(name.get())));
+  }
+}
+
+}  // namespace
+
 Segment* Run::find(Site& site) {
   context_.slots = state_.slots.data();
   context_.slot_count = state_.slots.size();
@@ -261,6 +277,7 @@ Segment* Run::find(Site& site) {
     // A number that differs from the one baked in becomes a number of its source in the next trace.
     if (context_.failed_step >= 0) {
       const guard::GuardStep& g = s->guards.steps[static_cast<size_t>(context_.failed_step)];
+      if (g.kind == guard::StepKind::kType || g.kind == guard::StepKind::kTypeVersion) note_changed_numbers(s->guards, g, site.hints);
       if (g.kind == guard::StepKind::kEqual && g.object &&
           (PyLong_CheckExact(g.object.get()) || PyFloat_CheckExact(g.object.get()))) {
         PyObject* now = context_.values[static_cast<size_t>(g.source)];

@@ -36,6 +36,28 @@ PyObject* generic_getattribute() { return py::type_lookup(&PyBaseObject_Type, py
 
 }  // namespace
 
+namespace {
+
+/// The same for setting.
+bool sets_generically(PyTypeObject* type) {
+  PyObject* own = py::type_lookup(type, py::intern("__setattr__"));
+  if (own && PyFunction_Check(own)) return false;
+  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_setattro != PyObject_GenericSetAttr) type = type->tp_base;
+  return type && type->tp_setattro == PyObject_GenericSetAttr;
+}
+
+bool is_thread_local(PyTypeObject* type) { return std::string_view(type->tp_name) == "_thread._local"; }
+
+}  // namespace
+
+PyTypeObject* namespace_type() {
+  static PyTypeObject* t = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("types"));
+    return m ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(m.get(), "SimpleNamespace")) : nullptr;
+  }();
+  return t;
+}
+
 PyTypeObject* partial_type() {
   static PyTypeObject* t = [] {
     py::Ref m = py::Ref::steal(PyImport_ImportModule("functools"));
@@ -90,6 +112,22 @@ Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name
     if (getter.get() == Py_None) quiet("property without a getter", true);
     return call_nested(constant(getter.get()), {self});
   }
+  if (std::string_view(Py_TYPE(a)->tp_name) == "cached_property" && self->kind != Kind::kConstant) {
+    // functools': the instance's dict has been asked already.
+    PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+    py::Ref function = py::Ref::steal(PyObject_GetAttrString(a, "func")), stored = py::Ref::steal(PyObject_GetAttrString(a, "attrname"));
+    PyErr_Clear();
+    const bool own = get && PyFunction_Check(get) &&
+                     py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(get))->co_filename).ends_with("/functools.py");
+    if (own && function && PyFunction_Check(function.get()) && stored && PyUnicode_CheckExact(stored.get())) {
+      Value* d = instance_dict(self);
+      if (d) {
+        Value* v = call_nested(constant(function.get()), {self});
+        dict_set(d, constant(stored.get()), v);
+        return v;
+      }
+    }
+  }
   if (Py_TYPE(a)->tp_descr_get && !PyType_Check(a)) {
     CompiledView view;
     if (compiled_view(a, &view)) return method(constant(a), self);
@@ -122,6 +160,8 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (is_name(name, "keywords")) return o->items[2];
       break;
     case Kind::kSlice:
+      if (is_name(name, "indices"))
+        if (PyObject* c = constant_of(o)) return method(constant(py::type_lookup(&PySlice_Type, name)), constant(c));
       for (size_t i = 0; i < 3; ++i)
         if (is_name(name, i == 0 ? "start" : i == 1 ? "stop" : "step")) return o->items[i];
       break;
@@ -161,6 +201,14 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
         return instance_attribute(l, name, missing);
       }
     }
+    case Kind::kIterator:
+      if (is_name(name, "__next__") || is_name(name, "__iter__")) {
+        Value* m = method(constant(py::type_lookup(&PyListIter_Type, name)), o);
+        m->stand_in = true;
+        m->created_at = outer_instruction_;
+        return m;
+      }
+      break;
     case Kind::kTuple:
     case Kind::kList:
     case Kind::kDict:
@@ -196,6 +244,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
     }
     case Kind::kLive:
     case Kind::kInstance: return instance_attribute(o, name, missing);
+    case Kind::kNative: return native_attribute(o, name, missing);
     default: break;
   }
   if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(type_of(o)));
@@ -268,6 +317,7 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
 Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing) {
   Value* self = constant(reinterpret_cast<PyObject*>(cls));
   PyTypeObject* meta_type = Py_TYPE(cls);
+  if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(cls, name, &written)) return written;
   PyObject* meta_attribute = py::type_lookup(meta_type, name);
   PyObject* custom = py::type_lookup(meta_type, py::intern("__getattribute__"));
   if (custom && PyFunction_Check(custom)) stop("metaclass", {{"class", cls->tp_name}, {"metaclass", meta_type->tp_name}});
@@ -285,6 +335,7 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
     if (is_name(name, "__dict__") || is_name(name, "__annotations__")) stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
     return wrap(r.release());
   }
+  if (Value* number = changing_class_attribute(cls, name)) return number;
   PyObject* a = lookup(cls, name);
   if (a) {
     if (Py_TYPE(a) == &PyStaticMethod_Type) return constant_new(PyObject_GetAttrString(a, "__func__"));
@@ -353,6 +404,10 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
     if (is_name(name, "__dict__")) return instance_dict(f);
     if (f->attributes)
       if (Value* v = dict_get(f->attributes, name)) return v;
+    if (is_name(name, "__wrapped__") && missing) {
+      *missing = true;
+      return nullptr;
+    }
     if (is_name(name, "__qualname__")) return constant(f->qualname);
     if (is_name(name, "__name__")) return constant(reinterpret_cast<PyCodeObject*>(f->object)->co_name);
     if (is_name(name, "__code__")) return constant(f->object);
@@ -432,9 +487,21 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
   PyTypeObject* t = type_of(o);
   if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
     stop("tensor-subclass", {{"name", t->tp_name}});
+  if (t == deque_type() && o->kind == Kind::kInstance && is_name(name, "maxlen")) return o->items[0];
   PyObject* getter = lookup(t, py::intern("__getattribute__"));
   PyObject* fallback = generic ? nullptr : lookup(t, py::intern("__getattr__"));
   if (fallback && !PyFunction_Check(fallback)) fallback = nullptr;
+  if (o->kind == Kind::kLive && is_thread_local(t)) {
+    for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
+      if (e->kind == Effect::kOwnSet && e->target == o && PyUnicode_Compare(e->name, name) == 0) return e->value;
+    py::Ref r = py::Ref::steal(PyObject_GetAttr(o->object, name));
+    if (!r) {
+      PyErr_Clear();
+      stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+    }
+    need(child(SourceKind::kAttribute, o->source, name));
+    return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
+  }
   if (getter != generic_getattribute() && !generic) {
     if (PyFunction_Check(getter)) {
       if (!fallback) return call_nested(constant(getter), {o, constant(name)});
@@ -485,6 +552,19 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
     *missing = true;
     return nullptr;
   };
+  Value* written = nullptr;
+  if (!class_writes_.empty() && written_class_attribute(t, name, &written)) {
+    Value* own = instance_dict(o);
+    if (own)
+      if (Value* v = dict_get(own, name)) return v;
+    const bool function = written->kind == Kind::kFunction || (written->kind == Kind::kConstant && PyFunction_Check(written->object));
+    return function ? method(written, o) : written;
+  }
+  if (Value* number = changing_class_attribute(t, name)) {
+    Value* own = instance_dict(o);
+    Value* v = own ? dict_get(own, name) : nullptr;
+    return v ? v : number;
+  }
   PyObject* a = lookup(t, name);
   if (PyUnicode_GET_LENGTH(name) == 9 && is_name(name, "__class__") && a == py::type_lookup(&PyBaseObject_Type, name))
     return constant(reinterpret_cast<PyObject*>(t));
@@ -591,6 +671,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     if (is_name(name, "requires_grad")) stop("requires-grad", {{"value", "TensorVariable()"}});
     stop("foreign-mutation", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
   }
+  if (o->kind == Kind::kConstant && PyType_Check(o->object)) return set_class_attribute(reinterpret_cast<PyTypeObject*>(o->object), name, v);
   if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {
     std::string owner = o->kind == Kind::kConstant ? name_of(o->object) : describe(o);
     stop("foreign-mutation", {{"class", owner}, {"name", std::string(py::utf8(name))}});
@@ -601,7 +682,14 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     call_nested(constant(f), {o, constant(name), v});
     return;
   }
-  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception)
+  if (o->kind == Kind::kLive && is_thread_local(t)) {
+    mutated();
+    keep_borrowed(name);
+    effects_.push_back({Effect::kOwnSet, o, nullptr, v, name});
+    release(nullptr);
+    return;
+  }
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception && !sets_generically(t))
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   set_attribute_plainly(o, name, v);
 }
@@ -661,7 +749,7 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     call_nested(constant(f), {o, constant(name)});
     return;
   }
-  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")))
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")) && !sets_generically(t))
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   delete_attribute_plainly(o, name);
 }

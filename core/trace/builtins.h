@@ -20,9 +20,12 @@ struct Builtins {
   static void add(const char* module, const char* name, Handler handler);
 };
 
+/// id() as the number it is now, under a guard on the object.
+Value* number_of_identity(Tracer& t, Value* identity);
 void add_builtin_functions();   ///< builtins_functions.cpp
 void add_builtin_types();       ///< builtins_types.cpp
 void add_itertools();           ///< builtins_itertools.cpp
+void add_frame_builtins();      ///< frame_forms.cpp: locals, eval, dir, id
 void add_builtin_modules();     ///< builtins_modules.cpp: functools, itertools, operator, …
 
 }  // namespace breakline::trace

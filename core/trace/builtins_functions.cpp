@@ -87,6 +87,13 @@ Value* do_len(Tracer& t, PyObject*, Values& a, Keywords&) {
   return t.length(a[0]);
 }
 Value* do_iter(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() == 2) {
+    static PyObject* form = [] {
+      py::Ref m = py::Ref::steal(PyImport_ImportModule("breakline._forms"));
+      return m ? PyObject_GetAttrString(m.get(), "until") : nullptr;
+    }();
+    if (form) return t.call_nested(t.constant(form), a);
+  }
   if (a.size() != 1) t.stop("builtin", {{"function", "iter"}});
   return t.iterator_of(a[0]);
 }
@@ -203,11 +210,21 @@ Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   }
   // Sort positions by constant ranks with the real function, so that stability and comparison are CPython's.
   py::Ref ranks = py::check(PyList_New(0));
+  Values keys;
+  bool constants = true;
   for (Value* x : items) {
     Value* r = key ? t.call_nested(key, {x}) : x;
     PyObject* c = t.constant_of(r);
-    if (!c) t.stop("sort-keys", {{"key", t.describe(r)}});
-    py::check_status(PyList_Append(ranks.get(), c));
+    constants = constants && c;
+    keys.push_back(r);
+    if (constants) py::check_status(PyList_Append(ranks.get(), c));
+  }
+  if (!constants) {
+    bool reverse = false;
+    for (auto& [n, v] : rest)
+      if (PyUnicode_CompareWithASCIIString(n, "reverse") == 0) reverse = t.truth(v) == 1;
+    t.sort_values(items, keys, reverse);
+    return t.list(std::move(items));
   }
   py::Ref order = py::check(PyList_New(0));
   for (size_t i = 0; i < items.size(); ++i) {
@@ -246,7 +263,7 @@ Value* do_vars(Tracer& t, PyObject* f, Values& a, Keywords& k) {
     if (plain) {
       PyTypeObject* type = t.type_of(o);
       PyObject* d = t.lookup(type, py::intern("__dict__"));
-      if (d && Py_TYPE(d) == &PyGetSetDescr_Type && type->tp_dictoffset)
+      if (d && (Py_TYPE(d) == &PyGetSetDescr_Type || Py_TYPE(d) == &PyMemberDescr_Type) && type->tp_dictoffset)
         if (Value* dict = t.instance_dict(o)) return dict;
     }
   }
@@ -261,7 +278,8 @@ Value* do_globals(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 /// (type, exception, traceback) of what is being handled.
 Value* do_exc_info(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Value* e = t.handled_exception();
-  if (!e) return t.tuple({t.none(), t.none(), t.none()});
+  if (e && e->kind == Kind::kLive) t.force(e);
+  if (!e || (e->kind == Kind::kConstant && e->object == Py_None)) return t.tuple({t.none(), t.none(), t.none()});
   if (!e->exception) return Builtins::refuse(t, f, "sys", a, k);
   return t.tuple({t.constant(e->object), e, t.exception_attribute(e, py::intern("__traceback__"), nullptr)});
 }
@@ -270,8 +288,10 @@ Value* do_format(Tracer& t, PyObject*, Values& a, Keywords&) {
   return format_symbolically(t, a[0], a.size() > 1 ? a[1] : nullptr, 0);
 }
 Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  t.force(a[0]);
+  if (Value* m = t.special_method(a[0], "__hash__")) return t.call_nested(m, {a[0]});
   PyObject* c = t.constant_of(a[0]);
-  if (!c || !guard::is_plain_constant(c)) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
+  if (!c || !(guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)))) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
   return t.fold(f, a, k);
 }
 Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {

@@ -22,12 +22,6 @@ Values all_of(Tracer& t, Value* v, const char* who) {
 
 Value* iterate(Tracer& t, Values items) { return t.iterator_of(t.tuple(std::move(items))); }
 
-Value* keyword(Keywords& k, const char* name) {
-  for (auto& [n, v] : k)
-    if (PyUnicode_CompareWithASCIIString(n, name) == 0) return v;
-  return nullptr;
-}
-
 /// combinations and permutations: positions chosen by the real function.
 Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
   Values pool = all_of(t, a.at(0), "itertools");
@@ -46,88 +40,12 @@ Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
   }
   return iterate(t, std::move(out));
 }
-Value* do_accumulate(Tracer& t, PyObject*, Values& a, Keywords& k) {
-  Values items = all_of(t, a.at(0), "itertools.accumulate");
-  Value* f = a.size() > 1 ? a[1] : keyword(k, "func");
-  if (f && t.constant_of(f) == Py_None) f = nullptr;
-  Values out;
-  Value* total = keyword(k, "initial");
-  if (total && t.constant_of(total) == Py_None) total = nullptr;
-  if (total) out.push_back(total);
-  for (Value* x : items) {
-    total = !total ? x : f ? t.call_nested(f, {total, x}) : t.binary(0, total, x);
-    out.push_back(total);
-  }
-  return iterate(t, std::move(out));
-}
-Value* do_pairwise(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values items = all_of(t, a.at(0), "itertools.pairwise"), out;
-  for (size_t i = 1; i < items.size(); ++i) out.push_back(t.tuple({items[i - 1], items[i]}));
-  return iterate(t, std::move(out));
-}
-Value* do_zip_longest(Tracer& t, PyObject*, Values& a, Keywords& k) {
-  std::vector<Values> pools;
-  size_t longest = 0;
-  for (Value* v : a) {
-    pools.push_back(all_of(t, v, "itertools.zip_longest"));
-    longest = std::max(longest, pools.back().size());
-  }
-  Value* fill = keyword(k, "fillvalue");
-  Values out;
-  for (size_t i = 0; i < longest; ++i) {
-    Values one;
-    for (const Values& p : pools) one.push_back(i < p.size() ? p[i] : fill ? fill : t.none());
-    out.push_back(t.tuple(std::move(one)));
-  }
-  return iterate(t, std::move(out));
-}
-Value* do_starmap(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values out;
-  for (Value* args : all_of(t, a.at(1), "itertools.starmap")) out.push_back(t.call_nested(a[0], t.drain(args)));
-  return iterate(t, std::move(out));
-}
-Value* do_takewhile(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values out;
-  for (Value* x : all_of(t, a.at(1), "itertools.takewhile")) {
-    if (!t.truth(t.call_nested(a[0], {x}))) break;
-    out.push_back(x);
-  }
-  return iterate(t, std::move(out));
-}
-Value* do_dropwhile(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values out;
-  bool dropping = true;
-  for (Value* x : all_of(t, a.at(1), "itertools.dropwhile")) {
-    if (dropping && t.truth(t.call_nested(a[0], {x}))) continue;
-    dropping = false;
-    out.push_back(x);
-  }
-  return iterate(t, std::move(out));
-}
-Value* do_compress(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values data = all_of(t, a.at(0), "itertools.compress"), keep = all_of(t, a.at(1), "itertools.compress"), out;
-  for (size_t i = 0; i < data.size() && i < keep.size(); ++i)
-    if (t.truth(keep[i])) out.push_back(data[i]);
-  return iterate(t, std::move(out));
-}
 /// operator.itemgetter and the like: an object of constants.
 Value* do_getter(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   if (!k.empty()) t.stop("constructor", {{"class", t.name_of(f)}});
   py::Ref args = py::check(PyTuple_New(static_cast<Py_ssize_t>(a.size())));
   for (size_t i = 0; i < a.size(); ++i) PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), Py_NewRef(t.need_constant(a[i], "getter")));
   return t.constant_new(PyObject_CallObject(f, args.get()));
-}
-Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Value* v = t.force(a.at(0));
-  Keywords none;
-  Values self = {v};
-  if (v->kind == Kind::kList) return t.list_method(v, "copy", self, none);
-  if (v->kind == Kind::kDict)
-    if (Value* d = t.dict_method(v, "copy", self, none)) return d;
-  if (v->kind == Kind::kConstant || v->kind == Kind::kTuple) return v;
-  if (v->kind == Kind::kSet)
-    if (Value* s = t.set_method(v, "copy", self, none)) return s;
-  t.stop("skipped-module", {{"qualname", "copy"}, {"name", "copy"}, {"filename", "copy.py"}, {"reason", t.describe(v)}});
 }
 /// Instances that copy.deepcopy makes by object.__new__ and a copy of their dict.
 bool copies_by_dict(Tracer& t, PyTypeObject* type) {
@@ -142,6 +60,32 @@ bool copies_by_dict(Tracer& t, PyTypeObject* type) {
   return false;
 }
 
+Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
+  Value* v = t.force(a.at(0));
+  Keywords none;
+  Values self = {v};
+  if (v->kind == Kind::kList) return t.list_method(v, "copy", self, none);
+  if (v->kind == Kind::kDict)
+    if (Value* d = t.dict_method(v, "copy", self, none)) return d;
+  if (v->kind == Kind::kConstant || v->kind == Kind::kTuple) return v;
+  if (v->kind == Kind::kLive || v->kind == Kind::kInstance) {
+    if (Value* f = t.special_method(v, "__copy__")) return t.call_nested(f, {v});
+    if (Value* c = t.payload(v); c && c->type == deque_type()) return t.deque_method(v, "copy", self, none);
+    if (!v->exception && !v->dynamic && !t.payload(v) && copies_by_dict(t, t.type_of(v))) {
+      Value* made = t.new_instance(t.type_of(v));
+      if (Value* d = t.instance_dict(v)) {
+        t.dict_load(d);
+        const std::vector<DictEntry> entries = d->dict->entries;
+        for (const DictEntry& e : entries)
+          if (e.value) t.dict_set(t.instance_dict(made), e.key, e.value, false);
+      }
+      return made;
+    }
+  }
+  if (v->kind == Kind::kSet)
+    if (Value* s = t.set_method(v, "copy", self, none)) return s;
+  t.stop("skipped-module", {{"qualname", "copy"}, {"name", "copy"}, {"filename", "copy.py"}, {"reason", t.describe(v)}});
+}
 /// copy.deepcopy in the trace; null for what is not copied that way.
 Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) {
   t.force(v);
@@ -225,9 +169,7 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"itertools", "permutations", choose}, {"itertools", "combinations", choose},
-    {"itertools", "combinations_with_replacement", choose}, {"itertools", "accumulate", do_accumulate},
-    {"itertools", "pairwise", do_pairwise}, {"itertools", "zip_longest", do_zip_longest}, {"itertools", "starmap", do_starmap},
-    {"itertools", "takewhile", do_takewhile}, {"itertools", "dropwhile", do_dropwhile}, {"itertools", "compress", do_compress},
+    {"itertools", "combinations_with_replacement", choose},
     {"operator", "itemgetter", do_getter}, {"operator", "attrgetter", do_getter}, {"operator", "methodcaller", do_getter},
     {"copy", "copy", do_copy}, {"copy", "deepcopy", do_deepcopy},
 };

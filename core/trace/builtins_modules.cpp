@@ -33,9 +33,14 @@ Value* do_chain(Tracer& t, PyObject*, Values& a, Keywords&) {
   return it;
 }
 Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
-  if (!k.empty()) t.stop("builtin", {{"function", "itertools.product"}});
   std::vector<Values> pools;
   for (Value* v : a) pools.push_back(t.drain(v));
+  int64_t times = 1;
+  if (!k.empty() && (k.size() > 1 || PyUnicode_CompareWithASCIIString(k[0].first, "repeat") != 0 || !t.int_of(k[0].second, &times) || times < 0))
+    t.stop("builtin", {{"function", "itertools.product"}});
+  const std::vector<Values> once = pools;
+  pools.clear();
+  for (; times > 0; --times) pools.insert(pools.end(), once.begin(), once.end());
   Values out;
   std::vector<size_t> at(pools.size(), 0);
   for (const Values& p : pools)
@@ -47,29 +52,6 @@ Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
     size_t i = pools.size();
     while (i > 0 && ++at[i - 1] == pools[i - 1].size()) at[--i] = 0;
     if (i == 0) break;
-  }
-  return t.iterator_of(t.tuple(std::move(out)));
-}
-Value* do_repeat(Tracer& t, PyObject*, Values& a, Keywords&) {
-  int64_t n;
-  if (a.size() != 2 || !t.int_of(a[1], &n)) t.stop("builtin", {{"function", "itertools.repeat"}});
-  return t.iterator_of(t.tuple(Values(static_cast<size_t>(std::max<int64_t>(n, 0)), a[0])));
-}
-Value* do_islice(Tracer& t, PyObject*, Values& a, Keywords&) {
-  int64_t from = 0, to = -1, step = 1;
-  if (a.size() == 2) {
-    if (t.constant_of(a[1]) != Py_None && !t.int_of(a[1], &to)) t.stop("builtin", {{"function", "itertools.islice"}});
-  } else if (a.size() >= 3) {
-    if (t.constant_of(a[1]) != Py_None && !t.int_of(a[1], &from)) t.stop("builtin", {{"function", "itertools.islice"}});
-    if (t.constant_of(a[2]) != Py_None && !t.int_of(a[2], &to)) t.stop("builtin", {{"function", "itertools.islice"}});
-    if (a.size() > 3 && t.constant_of(a[3]) != Py_None && !t.int_of(a[3], &step)) t.stop("builtin", {{"function", "itertools.islice"}});
-  }
-  Value* it = t.iterator_of(a[0]);
-  Values out;
-  for (int64_t i = 0; to < 0 || i < to; ++i) {
-    Value* x = t.next_of(it);
-    if (!x) break;
-    if (i >= from && (i - from) % step == 0) out.push_back(x);
   }
   return t.iterator_of(t.tuple(std::move(out)));
 }
@@ -133,7 +115,7 @@ struct ModuleRow {
 };
 constexpr ModuleRow kRows[] = {
     {"functools", "reduce", do_reduce}, {"itertools", "chain", do_chain}, {"itertools", "product", do_product},
-    {"itertools", "repeat", do_repeat}, {"itertools", "islice", do_islice}, {"operator", "getitem", do_getitem},
+    {"operator", "getitem", do_getitem},
     {"operator", "setitem", do_setitem}, {"operator", "neg", do_neg}, {"operator", "truth", do_truth}, {"operator", "not_", do_not},
     {"operator", "is_", do_is}, {"operator", "is_not", do_is_not}, {"operator", "contains", do_contains},
     {"operator", "index", do_index}, {"inspect", "signature", do_signature}, {"typing", "cast", do_cast},
@@ -150,7 +132,7 @@ struct Refusal {
 };
 constexpr Refusal kRefusals[] = {
     {"builtins", "print", "print"}, {"builtins", "open", "file-io"}, {"builtins", "input", "file-io"}, {"io", "open", "file-io"},
-    {"builtins", "exec", "exec"}, {"builtins", "eval", "exec"}, {"builtins", "compile", "exec"}, {"builtins", "locals", "frame-access"},
+    {"builtins", "exec", "exec"}, {"builtins", "eval", "exec"}, {"builtins", "id", "builtin"}, {"builtins", "compile", "exec"}, {"builtins", "locals", "frame-access"},
     {"builtins", "globals", "frame-access"}, {"builtins", "vars", "frame-access"}, {"builtins", "dir", "frame-access"},
     {"sys", "_getframe", "frame-access"}, {"builtins", "__build_class__", "class-statement"}, {"builtins", "__import__", "import"},
     {"builtins", "*", "builtin"}, {"time", "*", "clock"}, {"_warnings", "*", "warning"}, {"random", "*", "python-random"},
@@ -224,9 +206,10 @@ Value* Builtins::try_call(Tracer& t, PyObject* callable, Values& args, Keywords&
     add_builtin_types();
     add_builtin_modules();
     add_itertools();
+    add_frame_builtins();
   }
   auto it = table().find(callable);
-  if (it == table().end()) return nullptr;
+  if (it == table().end()) return t.call_form(callable, args, keywords);
   if (is_odd_call(callable, args, keywords)) t.quiet("arguments of " + t.name_of(callable), true);
   return it->second(t, callable, args, keywords);
 }

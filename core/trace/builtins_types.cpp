@@ -9,6 +9,11 @@
 namespace breakline::trace {
 namespace {
 
+Value* do_native(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (Value* made = t.native_object(f, a, k)) return made;
+  t.stop("constructor", {{"class", t.name_of(f)}});
+}
+Value* do_build_class(Tracer& t, PyObject*, Values& a, Keywords& k) { return t.build_class(a, k); }
 Value* do_list(Tracer& t, PyObject*, Values& a, Keywords&) { return t.list(a.empty() ? Values() : t.drain(a[0])); }
 Value* do_tuple(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (!a.empty() && t.force(a[0])->kind == Kind::kTuple && !a[0]->type) return a[0];
@@ -108,6 +113,8 @@ Value* do_slice(Tracer& t, PyObject*, Values& a, Keywords&) {
   return s;
 }
 Value* do_type(Tracer& t, PyObject*, Values& a, Keywords&) {
+  if (a.size() == 3)
+    if (Value* made = t.make_class(a)) return made;
   if (a.size() != 1) t.stop("class-statement", {{"args", "type()"}});
   return t.constant(reinterpret_cast<PyObject*>(t.type_of(a[0])));
 }
@@ -160,6 +167,11 @@ Value* do_reversed(Tracer& t, PyObject*, Values& a, Keywords&) {
     std::reverse(items.begin(), items.end());
     return t.iterator_of(t.tuple(std::move(items)));
   }
+  if (Value* c = t.payload(v); c && c->type == deque_type()) {
+    Values self = {v};
+    Keywords none;
+    return t.deque_method(v, "__reversed__", self, none);
+  }
   if (Value* f = t.special_method(v, "__reversed__")) return t.call_nested(f, {v});
   Value* size = t.special_method(v, "__len__");
   Value* get = t.special_method(v, "__getitem__");
@@ -187,7 +199,6 @@ Value* do_filter(Tracer& t, PyObject*, Values& a, Keywords&) {
   it->items = {a[0], t.iterator_of(a[1])};
   return it;
 }
-Value* do_object(Tracer& t, PyObject*, Values&, Keywords&) { t.stop("constructor", {{"class", "object"}}); }
 Value* do_property(Tracer& t, PyObject*, Values&, Keywords&) { t.stop("constructor", {{"class", "property"}}); }
 
 }  // namespace
@@ -202,7 +213,8 @@ void add_builtin_types() {
       {"bool", do_bool}, {"int", do_number}, {"float", do_number}, {"complex", do_number}, {"str", do_str},
       {"bytes", do_fold}, {"range", do_fold}, {"slice", do_slice}, {"type", do_type}, {"super", do_super}, {"zip", do_zip},
       {"enumerate", do_enumerate}, {"reversed", do_reversed}, {"map", do_map}, {"filter", do_filter},
-      {"object", do_object}, {"property", do_property},
+      {"property", do_property}, {"bytearray", do_native}, {"memoryview", do_native},
+      {"__build_class__", do_build_class},
   };
   for (const Row& r : kRows) Builtins::add("builtins", r.name, r.handler);
   Builtins::add("collections", "OrderedDict", do_dict);

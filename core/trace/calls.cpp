@@ -66,8 +66,10 @@ PyObject* Tracer::constant_copy(Value* v) {
 
 PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done) {
   force(v);
+  if (v->kind == Kind::kNative) return v->object;
   if (v->kind != Kind::kList && v->kind != Kind::kDict)
     if (PyObject* c = constant_of(v)) return c;
+  if (v->kind == Kind::kList && v->type) return nullptr;
   if (auto it = done.find(v); it != done.end()) return it->second;
   switch (v->kind) {
     case Kind::kList: {
@@ -122,7 +124,7 @@ Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keyw
     for (size_t i = 0; i < keywords.size(); ++i) {
       Py_INCREF(keywords[i].first);
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), keywords[i].first);
-      PyObject* c = constant_of(keywords[i].second);
+      PyObject* c = constant_copy(keywords[i].second, done);
       if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(keywords[i].second)}});
       operands.push_back(c);
     }
@@ -251,6 +253,7 @@ Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* c
   if (f->code->is_generator) {
     Value* g = make(Kind::kGenerator);
     f->generator = true;
+    g->stand_in = is_form_code(f->code);
     g->created_at = outer_instruction_;
     Value* keyword_values = new_dict();
     keyword_values->dict = std::make_unique<DictData>();
@@ -333,6 +336,10 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
     case Kind::kInstance: {
       if (callee->function_live) {
         PyObject* o = callee->object;
+        if (Value* r = call_while_tracing(o, args, keywords)) {
+          guard(StepKind::kIdentity, callee->source, o);
+          return r;
+        }
         return enter(callee, o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
                      reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
       }
@@ -406,14 +413,14 @@ size_t is_torch_check(PyObject* function) {
 bool is_pure_native(PyObject* o) {
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type) {
     PyTypeObject* owner = PyDescr_TYPE(o);
+    if (Py_TYPE(o) != &PyClassMethodDescr_Type && is_fixed_native_type(owner)) return true;
     return owner == &PyUnicode_Type || owner == &PyLong_Type || owner == &PyFloat_Type || owner == &PyTuple_Type ||
            owner == &PyBytes_Type || owner == &PyBool_Type || owner == &PyRange_Type || owner == &PyComplex_Type ||
            owner == &PySlice_Type || owner == &PyFrozenSet_Type || std::string_view(owner->tp_name) == "torch.Size" ||
-           std::string_view(owner->tp_name) == "torch.device" || std::string_view(owner->tp_name) == "torch.dtype" ||
-           is_fixed_native_type(owner);
+           std::string_view(owner->tp_name) == "torch.device" || std::string_view(owner->tp_name) == "torch.dtype";
   }
   if (!PyCFunction_Check(o)) return false;
-  PyObject* self = PyCFunction_GET_SELF(o);
+  PyObject* self = reinterpret_cast<PyCFunctionObject*>(o)->m_self;  // of a static method: its class
   if (self && PyModule_Check(self)) {
     const char* module = PyModule_GetName(self);
     if (!module) {
@@ -429,9 +436,29 @@ bool is_pure_native(PyObject* o) {
                   self == reinterpret_cast<PyObject*>(&PyFloat_Type) || self == reinterpret_cast<PyObject*>(&PyBytes_Type));
 }
 
+/// What the wrapper against endless recursion around a __repr__ wraps: an endless one stops the trace anyway. Null for other functions.
+PyObject* unguarded_repr(PyObject* o) {
+  if (!PyFunction_Check(o)) return nullptr;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
+  std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
+  const bool wrapper = (name == "_recursive_repr.<locals>.wrapper" && file.ends_with("/dataclasses.py")) ||
+                       (name == "recursive_repr.<locals>.decorating_function.<locals>.wrapper" && file.ends_with("/reprlib.py"));
+  PyObject* notes = reinterpret_cast<PyFunctionObject*>(o)->func_dict;
+  return wrapper && notes ? PyDict_GetItemString(notes, "__wrapped__") : nullptr;
+}
+
 }  // namespace
 
 Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
+  if (!args.empty() && args[0]->kind == Kind::kNative && (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)) {
+    // A method of an object of C that was made here.
+    std::string name = name_of(o);
+    name = name.substr(name.rfind('.') + 1);
+    if (py::type_lookup(args[0]->type, py::intern(name.c_str())) == o) {
+      if (Value* r = native_call(args[0], name, args, keywords)) return r;
+      stop("method-call", {{"class", args[0]->type->tp_name}, {"name", name}});
+    }
+  }
   // 1. names with a meaning of their own
   const Marker& marker = find_marker(o);
   switch (marker.kind) {
@@ -548,7 +575,11 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       case torch::CallableKind::kMarker: return fold(o, args, keywords);
     }
   }
-  // 4. Python code
+  // 4. what the standard library can answer now
+  if (Value* r = decorate_class(o, args, keywords)) return r;
+  if (PyObject* plain = unguarded_repr(o)) return call(constant(plain), args, keywords);
+  if (Value* r = call_while_tracing(o, args, keywords)) return r;
+  // 5. Python code
   if (PyFunction_Check(o) && is_marked_constant(o)) return fold(o, args, keywords);
   if (PyFunction_Check(o) && is_torch_check(o)) {
     // torch._check and the like: a condition that holds needs nothing of what they import.
@@ -567,6 +598,27 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   if (PyFunction_Check(o))
     return enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
                  reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+  if (Py_TYPE(o) == &PyWrapperDescr_Type && PyDescr_TYPE(o) == &PyFunction_Type && args.size() >= 2 &&
+      force(args[0])->kind == Kind::kConstant && PyFunction_Check(args[0]->object) && PyUnicode_CompareWithASCIIString(PyDescr_NAME(o), "__get__") == 0) {
+    force(args[1]);
+    return args[1]->kind == Kind::kConstant && args[1]->object == Py_None ? args[0] : method(args[0], args[1]);
+  }
+  if (Py_TYPE(o) == &PyMethodDescr_Type && PyDescr_TYPE(o) == &PyContextVar_Type && args.size() == 1 && keywords.empty() &&
+      PyUnicode_CompareWithASCIIString(PyDescr_NAME(o), "get") == 0) {
+    Value* var = force(args[0]);
+    if (var->kind == Kind::kLive && var->source >= 0) {
+      guard(StepKind::kIdentity, var->source, var->object);
+      py::Ref get = py::check(PyObject_GetAttrString(var->object, "get"));
+      py::Ref now = py::Ref::steal(PyObject_CallNoArgs(get.get()));
+      if (now) {
+        py::Ref question = py::check(PyTuple_Pack(1, get.get()));
+        return live(keep_for_trace(now), child(SourceKind::kQuery, kNoSource, keep_for_trace(question)));
+      }
+      PyErr_Clear();
+    }
+  }
+  if (!PyType_Check(o))
+    if (Value* made = native_object(o, args, keywords)) return made;
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) {
     if (!args.empty()) {
       force(args[0]);

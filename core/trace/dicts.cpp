@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dicts: a live dict is read key by key under guards, with an overlay of what the trace changed.
 #include "core/guard/equality.h"
+#include "core/trace/builtins.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -34,10 +35,55 @@ PyObject* stored_key(PyObject* dict, PyObject* k) {
 
 }  // namespace
 
+bool Tracer::own_hash(Value* key, Py_hash_t* hash) {
+  force(key);
+  if (key->kind != Kind::kLive && key->kind != Kind::kInstance) return false;
+  if (key->function_live || key->dynamic) return false;
+  Value* f = special_method(key, "__hash__");
+  if (!f) return false;
+  const size_t before = effects_.size(), touched = touched_.size(), nodes = graph_->nodes.size();
+  PyObject* h = constant_of(call_nested(f, {key}));
+  // The dict itself asks again when it is rebuilt: nothing may tell.
+  if (!h || !PyLong_CheckExact(h) || effects_.size() != before || touched_.size() != touched || graph_->nodes.size() != nodes)
+    stop("unhashable-key", {{"type", type_of(key)->tp_name}});
+  *hash = PyObject_Hash(h);
+  return true;
+}
+
 Value** Tracer::dict_find(Value* d, Value* key) {
   force(d);
   if (d->kind != Kind::kDict) stop("method-call", {{"class", describe(d)}, {"name", "__getitem__"}});
   DictData& data = *d->dict;
+  if (!identities_.empty()) {
+    // ids of this trace and numbers don't mix.
+    auto is_number = [](Value* v) { return v->kind == Kind::kConstant && PyLong_Check(v->object); };
+    bool mixed = key->kind == Kind::kIdentity && d->source >= 0;
+    for (DictEntry& e : data.entries)
+      mixed = mixed || (key->kind == Kind::kIdentity ? is_number(e.key) : is_number(key) && e.key->kind == Kind::kIdentity);
+    if (mixed) {
+      if (key->kind != Kind::kIdentity) quiet("an id among numbers");
+      key = number_of_identity(*this, key);
+    }
+  }
+  if (Py_hash_t own; own_hash(key, &own)) {
+    if (d->source >= 0 && !d->loaded) {
+      if (PyDict_GET_SIZE(d->object) == 0) {
+        guard(StepKind::kDictLength, d->source, nullptr, 0);
+        if (data.entries.empty()) return nullptr;
+      } else {
+        dict_load(d);
+      }
+    }
+    for (size_t i = 0; i < d->dict->entries.size(); ++i) {
+      Value* other = d->dict->entries[i].key;
+      if (other == key) return &d->dict->entries[i].value;
+      Py_hash_t its = 0;
+      if (other->kind == Kind::kConstant && guard::is_plain_constant(other->object)) its = PyObject_Hash(other->object);
+      else if (!own_hash(other, &its)) continue;
+      if (its == own && equal(other, key)) return &d->dict->entries[i].value;
+    }
+    return nullptr;
+  }
   PyObject* k = constant_of(key);
   if (k && !is_safe_key(k)) {
     // Enum members hash by name through Python code that has no effects.

@@ -2,6 +2,7 @@
 // Exceptions that are raised and caught within a trace: made, chained and unwound as CPython does, without
 // being real.
 #include "core/guard/equality.h"
+#include "core/trace/inline_rules.h"
 #include "core/trace/opcodes.h"
 #include "core/trace/tracer.h"
 
@@ -150,7 +151,7 @@ void Tracer::unwind(Raise& r, size_t base) {
   for (;;) {
     SymFrame& f = top();
     const bytecode::ExceptionEntry* entry = f.code->handler(f.current);
-    if (!reraise) e->exception->traceback.push_back({f.code, f.current, f.globals});
+    if (!reraise && !is_form_code(f.code)) e->exception->traceback.push_back({f.code, f.current, f.globals});
     if (entry) {
       const bytecode::Instr& in = f.code->instrs[static_cast<size_t>(f.current)];
       Value* lasti = nullptr;

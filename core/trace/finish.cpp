@@ -27,8 +27,13 @@ void Tracer::check_rebuildable(Value* v, std::unordered_set<Value*>& seen) {
     forced_[v->created_at] = std::move(b);
     throw Restart{};
   }
+  if (v->stand_in) rewind_to(v->created_at, "a native object");
+  if (!made_objects_.empty() && (v->kind == Kind::kConstant || v->kind == Kind::kInstance))
+    if (auto it = made_objects_.find(v->object); it != made_objects_.end()) rewind_to(it->second, "class-statement");
   if (v->kind == Kind::kGenerator && (v->position != 0 || v->exhausted)) rewind_generator(v);
   for (Value* i : v->items) check_rebuildable(i, seen);
+  for (NativeCall& call : v->calls)
+    for (Value* i : call.args) check_rebuildable(i, seen);
   check_rebuildable(v->content, seen);
   check_rebuildable(v->owner, seen);
   if (v->exception)
@@ -98,6 +103,7 @@ void Tracer::finish() {
     check_rebuildable(return_value_, seen);
   } else {
     for (auto& f : frames_) {
+      check_rebuildable(f->function, seen);
       for (Value* v : f->locals_) check_rebuildable(v, seen);
       for (Value* v : f->stack) check_rebuildable(v, seen);
     }
@@ -117,6 +123,7 @@ void Tracer::finish() {
   for (const Effect& e : effects_) {
     check_rebuildable(e.key, seen);
     check_rebuildable(e.value, seen);
+    if (e.kind == Effect::kClassAttribute) check_rebuildable(e.target, seen);
     if (e.target->source >= 0) need(e.target->source);
   }
   alias_guards();

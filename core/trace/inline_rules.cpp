@@ -72,6 +72,8 @@ constexpr Helper kHelpers[] = {
     {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
     {"dataclasses.py", "asdict"}, {"dataclasses.py", "_asdict_inner"}, {"dataclasses.py", "astuple"}, {"dataclasses.py", "_astuple_inner"},
     {"numbers.py", "*"}, {"abc.py", "*"}, {"statistics.py", "*"}, {"bisect.py", "*"}, {"heapq.py", "*"},
+    {"os.py", "_Environ.*"}, {"os.py", "getenv"}, {"os.py", "_createenviron.<locals>.encode"}, {"os.py", "_createenviron.<locals>.decode"},
+    {"inspect.py", "isfunction"}, {"inspect.py", "isclass"}, {"inspect.py", "ismethod"}, {"inspect.py", "ismodule"}, {"inspect.py", "isbuiltin"},
     {"inspect.py", "Signature.parameters"}, {"inspect.py", "Signature.return_annotation"}, {"inspect.py", "Parameter.name"},
     {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
 };
@@ -90,6 +92,7 @@ constexpr Helper kTorchHelpers[] = {
 
 bool names(const Helper& h, const std::string& function) {
   std::string_view wanted = h.function;
+  if (wanted.ends_with(".*")) return starts_with(function, wanted.substr(0, wanted.size() - 1));
   return wanted == "*" || function == wanted || starts_with(function, std::string(wanted) + ".<locals>");
 }
 
@@ -103,6 +106,11 @@ bool is_torch_file(const std::string& file) {
 bool is_user_file(const std::string& file) {
   const Places& p = places();
   return !in_standard_library(p, file) && !is_torch_file(file) && (p.own.empty() || !starts_with(file, p.own));
+}
+
+bool is_form_code(const bytecode::Code* code) {
+  const Places& p = places();
+  return !p.own.empty() && code->file == p.own + "_forms.py";
 }
 
 bool is_user_code(const bytecode::Code* code) {

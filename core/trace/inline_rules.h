@@ -15,6 +15,8 @@ bool acts_on_nothing_outside(PyObject* function);
 bool is_user_file(const std::string& file);
 /// The same of a code object's file, remembered.
 bool is_user_code(const bytecode::Code* code);
+/// Of the package's Python forms of native callables.
+bool is_form_code(const bytecode::Code* code);
 /// True for files whose functions are traced: user code and listed parts of torch and the standard library.
 bool is_inlined_file(const std::string& file, const std::string& function);
 /// True for a torch file (not user code).

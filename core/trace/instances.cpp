@@ -19,7 +19,7 @@ bool is_plain_metaclass(PyTypeObject* meta) {
 /// Instances are a dict and slots, nothing of C: object.__new__ makes them.
 bool has_plain_layout(PyTypeObject* type) {
   for (PyTypeObject* t = type; t; t = t->tp_base)
-    if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return t == &PyBaseObject_Type;
+    if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return t == &PyBaseObject_Type || t == namespace_type();
   return false;
 }
 
@@ -36,6 +36,8 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     exception_method(e, "__init__", args, keywords);
     return e;
   }
+  if (is_fixed_native_type(type))
+    if (Value* made = call_data(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
   if (type == partial_type()) {
     if (args.empty()) quiet("functools.partial", true);
     if (Value* inner = force(args[0]); inner->kind == Kind::kPartial) {
@@ -59,6 +61,35 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     for (auto& [n, v] : keywords) dict_set(map, constant(n), v, false);
     p->items = {args[0], tuple(Values(args.begin() + 1, args.end())), map};
     return p;
+  }
+  if (Value* made = native_object(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
+  if (type == &PyMethod_Type && args.size() == 2 && keywords.empty()) {
+    force(args[0]);
+    if (args[0]->kind == Kind::kFunction || args[0]->function_live || (args[0]->kind == Kind::kConstant && PyFunction_Check(args[0]->object)))
+      return method(args[0], args[1]);
+  }
+  if (type == deque_type()) {
+    Value *from = nullptr, *limit = none();
+    if (args.size() > 2) quiet("deque", true);
+    if (!args.empty()) from = args[0];
+    if (args.size() > 1) limit = args[1];
+    for (auto& [n, v] : keywords) (PyUnicode_CompareWithASCIIString(n, "maxlen") == 0 ? limit : from) = v;
+    return deque(from ? drain(from) : Values(), limit);
+  }
+  if (type == &PyDictProxy_Type && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kDict) {
+    Value* o = make(Kind::kInstance);
+    o->object = reinterpret_cast<PyObject*>(type);
+    o->attributes = new_dict();
+    o->content = args[0];
+    o->stand_in = true;
+    o->created_at = outer_instruction_;
+    return o;
+  }
+  if (type == namespace_type()) {
+    if (!args.empty()) stop("constructor", {{"class", name}});
+    Value* o = new_instance(type);
+    for (auto& [n, v] : keywords) dict_set(instance_dict(o), constant(n), v, false);
+    return o;
   }
   if (type == ordered_dict_type()) {
     Value* d = new_dict();
@@ -126,6 +157,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     stop("metaclass", {{"class", name}, {"metaclass", meta->tp_name}});
   }
   lookup(type, py::intern("__new__"));
+  if (type == &PyBaseObject_Type && args.empty() && keywords.empty()) return new_instance(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     if (torch::available() && (name == "torch.Size" || name == "torch.device")) return fold(reinterpret_cast<PyObject*>(type), args, keywords);
     stop("constructor", {{"class", name}});
@@ -135,7 +167,8 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   if (!base && !has_plain_layout(type)) stop("constructor", {{"class", name}});
   if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});
   Value* o = nullptr;
-  if (type->tp_new != (base ? base : &PyBaseObject_Type)->tp_new) {
+  const bool namespaced = namespace_type() && type->tp_new == namespace_type()->tp_new;
+  if (!namespaced && type->tp_new != (base ? base : &PyBaseObject_Type)->tp_new) {
     // A __new__ in Python: what it returns decides whether __init__ runs.
     PyObject* maker = py::type_lookup(type, py::intern("__new__"));
     py::Ref function = maker && Py_TYPE(maker) == &PyStaticMethod_Type ? py::check(PyObject_GetAttrString(maker, "__func__")) : py::Ref();
@@ -154,6 +187,8 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
 
 Value* Tracer::new_instance(PyTypeObject* type) {
   Value* o = make(Kind::kInstance);
+  o->stand_in = !frames_.empty() && is_form_code(top().code);
+  o->created_at = outer_instruction_;
   o->object = keep_borrowed(reinterpret_cast<PyObject*>(type));
   o->attributes = new_dict();
   if (PyTypeObject* base = payload_base(type)) give_payload(o, base);
@@ -165,6 +200,10 @@ Value* Tracer::initialise(Value* o, PyTypeObject* type, Values& args, Keywords& 
   bool own_new = type->tp_new != PyBaseObject_Type.tp_new;
   if (init == py::type_lookup(&PyBaseObject_Type, py::intern("__init__"))) {
     if ((!args.empty() || !keywords.empty()) && !own_new) quiet("argument binding", true);
+    return o;
+  }
+  if (init && !PyFunction_Check(init) && namespace_type() && PyType_IsSubtype(type, namespace_type()) && args.empty()) {
+    for (auto& [n, v] : keywords) dict_set(instance_dict(o), constant(n), v, false);
     return o;
   }
   if (init && !PyFunction_Check(init) && payload(o)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/trace/inline_rules.h"
 #include "core/trace/opcodes.h"
 #include "core/trace/tracer.h"
 
@@ -94,7 +95,7 @@ Value* Tracer::run(size_t base) {
 }
 
 void Tracer::note_lines(const SymFrame& f) {
-  if (f.highest < 0) return;
+  if (f.highest < 0 || is_form_code(f.code)) return;
   auto [it, fresh] = instruction_ranges_.try_emplace(f.code, f.lowest, f.highest);
   if (fresh) return;
   it->second.first = std::min(it->second.first, f.lowest);

@@ -3,6 +3,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"
+#include "core/trace/types.h"
 
 namespace breakline::trace {
 
@@ -65,12 +66,6 @@ bool is_made_per_call(PyObject* function) {
 }
 
 }  // namespace
-
-bool is_fixed_native_type(PyTypeObject* type) {
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && std::string_view(type->tp_name).find("re.") != 0) return false;
-  std::string_view name = type->tp_name;
-  return name == "torch.finfo" || name == "torch.iinfo" || name == "re.Pattern" || name == "re.Match";
-}
 
 PyTypeObject* ordered_dict_type() {
   static PyTypeObject* t = collections_type("OrderedDict");
@@ -280,7 +275,7 @@ PyTypeObject* Tracer::type_of(Value* v) {
     case Kind::kLive: guard_type(v); return Py_TYPE(v->object);
     case Kind::kTensor: return v->type;
     case Kind::kTuple: return v->type ? v->type : &PyTuple_Type;
-    case Kind::kList: return &PyList_Type;
+    case Kind::kList: return v->type ? v->type : &PyList_Type;
     case Kind::kDict: return v->type ? v->type : &PyDict_Type;
     case Kind::kSet: return v->type;
     case Kind::kSlice: return &PySlice_Type;
@@ -288,7 +283,11 @@ PyTypeObject* Tracer::type_of(Value* v) {
     case Kind::kMethod: return &PyMethod_Type;
     case Kind::kInstance: return reinterpret_cast<PyTypeObject*>(v->object);
     case Kind::kSuper: return &PySuper_Type;
-    case Kind::kGenerator: return &PyGen_Type;
+    case Kind::kGenerator:
+      if (v->stand_in && !v->type) stop("builtin", {{"function", "type"}});
+      return v->stand_in ? v->type : &PyGen_Type;
+    case Kind::kNative: return v->type;
+    case Kind::kIdentity: return &PyLong_Type;
     case Kind::kTraceback: return &PyTraceBack_Type;
     case Kind::kDictView: return v->number == 0 ? &PyDictKeys_Type : v->number == 1 ? &PyDictValues_Type : &PyDictItems_Type;
     default: stop("builtin", {{"function", "type"}});

@@ -283,6 +283,7 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   auto holds_order_only = [](Value* v) { return v->source >= 0 || v->items.empty(); };
   auto in_full = [&](Value* v) {
     force(v);
+    if (v->kind == Kind::kDict) return tuple(drain(v));
     const bool runs = v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
     return runs ? tuple(drain(v)) : v;
   };
@@ -306,13 +307,18 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
         for (size_t i = 1; i < a.size(); ++i) set_update(s, name, in_full(a[i]));
         return none();
       }
+  if ((n == "union" || n == "difference") && a.size() != 2) {
+    Value* r = s;
+    for (size_t i = 1; i < a.size(); ++i) r = set_derive(r, n == "union" ? "union" : "difference", in_full(a[i]));
+    return a.size() == 1 ? set_derive(s, "copy", nullptr) : r;
+  }
   for (const char* name : {"union", "intersection", "difference", "symmetric_difference"})
     if (n == name && a.size() == 2) return set_derive(s, name, in_full(a[1]));
   if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
     Value* other = force(a[1]);
     PyObject* c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
     if (!c) return nullptr;
-    return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "O", c));
+    return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "(O)", c));
   }
   if (n == "copy" && a.size() == 1) {
     if (frozen) return s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Containers, functions, text.
 #include "core/trace/builtins.h"
+#include "core/trace/inline_rules.h"
 #include "core/trace/opcodes.h"
 #include "core/trace/text.h"
 
@@ -122,6 +123,8 @@ struct BuildOpcodes {
     PyObject* code = t.need_constant(t.peek(1), "code");
     Value* fn = t.make(Kind::kFunction);
     fn->object = code;
+    fn->stand_in = is_form_code(f.code);
+    fn->created_at = f.entered_at;
     fn->globals = t.keep_borrowed(f.globals);
     fn->builtins = f.builtins;
     fn->qualname = reinterpret_cast<PyCodeObject*>(code)->co_qualname;

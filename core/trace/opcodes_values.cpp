@@ -122,7 +122,8 @@ struct Opcodes {
     if (owner->kind != Kind::kLive && owner->kind != Kind::kInstance) return t.attribute(owner, name);
     if (torch::available() && owner->kind == Kind::kLive && torch::is_tensor(owner->object)) return t.attribute(owner, name);
     PyTypeObject* type = t.type_of(owner);
-    PyObject* a = t.lookup(type, name);
+    if (Value* written = nullptr; !t.class_writes_.empty() && t.written_class_attribute(type, name, &written)) return t.attribute(owner, name);
+    PyObject* a = t.changing_class_attribute(type, name) ? nullptr : t.lookup(type, name);
     PyObject* own = t.lookup(type, py::intern("__getattribute__"));
     if (a && Py_TYPE(a) == &PyProperty_Type && !t.lookup(type, py::intern("__getattr__")) && !(own && PyFunction_Check(own))) {
       py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));

@@ -2,6 +2,7 @@
 // Truth, comparison, arithmetic, subscripts.
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -50,7 +51,9 @@ Value* Tracer::special_method(Value* self, const char* name) {
   if (self->kind != Kind::kLive && self->kind != Kind::kInstance &&
       !(self->kind == Kind::kTuple && self->type) && self->kind != Kind::kConstant)
     return nullptr;
-  if (self->kind == Kind::kConstant && (guard::is_plain_constant(self->object) || PyType_Check(self->object))) return nullptr;
+  if (self->kind == Kind::kConstant &&
+      (guard::is_plain_constant(self->object) || PyType_Check(self->object) || is_fixed_native_type(Py_TYPE(self->object))))
+    return nullptr;
   PyObject* f = lookup(type_of(self), py::intern(name));
   return f && PyFunction_Check(f) ? constant(f) : nullptr;
 }
@@ -75,6 +78,7 @@ int Tracer::truth(Value* v) {
     case Kind::kDictView: return dict_size(v->items[0]) > 0;
     case Kind::kSet: return set_size(v) > 0;
     case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kNative: return PyObject_IsTrue(v->object);
     case Kind::kLive:
       if (v->dynamic) {
         PyObject* zero = keep(PyLong_FromLong(0));
@@ -128,6 +132,9 @@ Value* Tracer::length(Value* v) {
       if (n < 0) quiet("len", true);
       return integer(n);
     }
+    case Kind::kNative:
+      if (Py_ssize_t n = PyObject_Size(v->object); n >= 0) return integer(n);
+      quiet("len", true);
     default:
       if (Value* f = special_method(v, "__len__")) {
         Value* n = call_nested(f, {v});
@@ -149,6 +156,8 @@ bool Tracer::same(Value* a, Value* b) {
   if (a == b) return true;
   force(a);
   force(b);
+  if ((a->kind == Kind::kIdentity) != (b->kind == Kind::kIdentity)) quiet("identity of an id");
+  if (a->kind == Kind::kIdentity && b->kind == Kind::kIdentity) return same(a->items[0], b->items[0]);
   if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
   if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
   if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {
@@ -270,10 +279,16 @@ bool Tracer::contains(Value* c, Value* k) {
       return r == 1;
     }
     case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kNative: {
+      PyObject* o = constant_of(k);
+      int r = o ? PySequence_Contains(c->object, o) : -1;
+      if (r < 0) quiet("in", true);
+      return r == 1;
+    }
     default: {
       if (Value* f = special_method(c, "__contains__")) return truth(call_nested(f, {c, k}));
       if (Value* p = payload(c)) return contains(p, k);
-      if (special_method(c, "__iter__")) {
+      if (special_method(c, "__iter__") || special_method(c, "__getitem__")) {
         Value* it = iterator_of(c);
         while (Value* x = next_of(it))
           if (identical_or_equal(*this, x, k)) return true;
@@ -287,12 +302,23 @@ bool Tracer::contains(Value* c, Value* k) {
 Value* Tracer::binary(int op, Value* a, Value* b) {
   force(a);
   force(b);
+  if (a->kind == Kind::kIdentity) a = number_of_identity(*this, a);
+  if (b->kind == Kind::kIdentity) b = number_of_identity(*this, b);
   int base = op % 13;
   bool in_place = op >= 13;
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     bool known = other->kind == Kind::kTensor || other->kind == Kind::kConstant || (other->kind == Kind::kLive && other->dynamic);
-    if (!known && (other->kind == Kind::kInstance || other->kind == Kind::kLive)) {
+    if (!known && (other->kind == Kind::kInstance || other->kind == Kind::kLive) && !(torch::available() && other->kind == Kind::kLive && torch::is_tensor(other->object))) {
+      // Its class answers first when it stands on the left; on the right, once the tensor has declined.
+      const bool left = other == a, foreign = special_method(other, "__torch_function__") || lookup(type_of(other), py::intern("__torch_function__")) ||
+                                              lookup(type_of(other), py::intern("__array__")) || lookup(type_of(other), py::intern("__getitem__"));
+      for (const char* name : {left && in_place ? kInPlaceMethods[base] : nullptr, left ? kBinary[base].method : kBinary[base].reflected}) {
+        Value* f = name && (left || !foreign) ? special_method(other, name) : nullptr;
+        if (!f) continue;
+        Value* r = force(call_nested(f, left ? Values{a, b} : Values{b, a}));
+        if (!(r->kind == Kind::kConstant && r->object == Py_NotImplemented)) return r;
+      }
       // The other operand's reflected method may answer.
       stop("function-call", {{"function", kBinary[base].function}, {"args", describe(a) + ", " + describe(b)}});
     }
@@ -316,10 +342,34 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     }
   }
   PyObject *x = constant_of(a), *y = constant_of(b);
-  auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o); };
+  auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o) || is_fixed_native_type(Py_TYPE(o)); };
   if (x && y && plain(x) && plain(y)) {
     PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
     return wrap(PyObject_CallFunctionObjArgs(fn, x, y, nullptr));
+  }
+  if (base == 6 && x && (PyUnicode_CheckExact(x) || PyBytes_CheckExact(x)) && b->kind != Kind::kLive && b->kind != Kind::kInstance) {
+    // Text from a container of values.
+    Values data;
+    Keywords no_words;
+    if (data_arguments({b}, {}, data, no_words)) return wrap(PyNumber_Remainder(x, data[0]->object));
+  }
+  if (a->kind == Kind::kNative) {
+    std::string method = in_place ? kInPlaceMethods[base] : kBinary[base].method;
+    Values both = {a, b};
+    Keywords no_words;
+    if (in_place)
+      if (Value* r = native_call(a, method, both, no_words)) return r;
+    if (PyObject* o = y ? y : b->kind == Kind::kNative ? b->object : nullptr; o && a->type == &PyByteArray_Type) {
+      py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(operator_function(kBinary[base].function), a->object, o, nullptr));
+      if (!r) raise_pending("binary operator");
+      Values from = {constant_new(PyBytes_FromObject(r.get()))};
+      if (Value* made = native_object(reinterpret_cast<PyObject*>(&PyByteArray_Type), from, no_words)) return made;
+    }
+  }
+  if (Value* p = payload(a); p && p->type == deque_type() && (base == 0 || (base == 5 && !in_place))) {
+    Values both = {a, b};
+    Keywords no_words;
+    if (Value* r = deque_method(a, base == 5 ? "__mul__" : in_place ? "__iadd__" : "__add__", both, no_words)) return r;
   }
   bool a_sequence = a->kind == Kind::kTuple || a->kind == Kind::kList || (x && PyTuple_Check(x));
   bool b_sequence = b->kind == Kind::kTuple || b->kind == Kind::kList || (y && PyTuple_Check(y));
@@ -342,9 +392,14 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (base == 5) {
     Value* s = a_sequence ? a : b_sequence ? b : nullptr;
     PyObject* n = a_sequence ? y : x;
-    if (s && n && PyLong_Check(n) && !(in_place && s->kind == Kind::kList)) {
+    if (s && n && PyLong_Check(n)) {
       Values one = drain(s), all;
       for (int64_t i = PyLong_AsLongLong(n); i > 0; --i) all.insert(all.end(), one.begin(), one.end());
+      if (in_place && s == a && s->kind == Kind::kList) {
+        list_touch(s);
+        s->items = std::move(all);
+        return s;
+      }
       return s->kind == Kind::kList ? list(std::move(all)) : tuple(std::move(all));
     }
   }
@@ -427,6 +482,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   }
   PyObject *x = constant_of(a), *y = constant_of(b);
   auto python_defined = [&](PyObject* o) {
+    if (is_fixed_native_type(Py_TYPE(o))) return false;
     PyObject* f = py::type_lookup(Py_TYPE(o), py::intern(kCompareMethods[op]));
     return f && PyFunction_Check(f);
   };
@@ -436,11 +492,28 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     return constant_new(r);
   }
   bool equality = op == Py_EQ || op == Py_NE;
+  if (a->kind == Kind::kIdentity && b->kind == Kind::kIdentity && !equality) quiet("comparison of ids");
+  if ((a->kind == Kind::kIdentity) != (b->kind == Kind::kIdentity))
+    return compare(op, a->kind == Kind::kIdentity ? number_of_identity(*this, a) : a, b->kind == Kind::kIdentity ? number_of_identity(*this, b) : b);
+  if (a->kind == Kind::kIdentity && b->kind == Kind::kIdentity && equality) return boolean(same(a, b) == (op == Py_EQ));
+  if (a->kind == Kind::kNative || b->kind == Kind::kNative) {
+    PyObject *l = a->kind == Kind::kNative ? a->object : constant_copy(a), *r = b->kind == Kind::kNative ? b->object : constant_copy(b);
+    if (l && r) return constant_new(PyObject_RichCompare(l, r, op));
+  }
   auto sequence_kind = [](Value* v) {
     if (v->kind == Kind::kTuple || (v->kind == Kind::kConstant && PyTuple_Check(v->object))) return 1;
-    return v->kind == Kind::kList ? 2 : 0;
+    return v->kind == Kind::kList ? (v->type ? 3 : 2) : 0;
   };
   int ka = sequence_kind(a), kb = sequence_kind(b);
+  if (!equality && ka && ka == kb && !(a->kind == Kind::kTuple && a->type && special_method(a, kCompareMethods[op])) &&
+      !(b->kind == Kind::kTuple && b->type && special_method(b, kCompareMethods[op]))) {
+    // The first items that differ decide.
+    Values left = drain(a), right = drain(b);
+    for (size_t i = 0; i < left.size() && i < right.size(); ++i)
+      if (!identical_or_equal(*this, left[i], right[i])) return compare(op, left[i], right[i]);
+    const int order = left.size() < right.size() ? -1 : left.size() > right.size();
+    return boolean(op == Py_LT ? order < 0 : op == Py_LE ? order <= 0 : op == Py_GT ? order > 0 : order >= 0);
+  }
   if (equality && (ka || kb)) {
     if (ka && kb) {
       if (ka != kb) return boolean(op == Py_NE);
@@ -501,6 +574,13 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   } else if (Value* q = plain_payload(b, "__eq__")) {
     if (op == Py_EQ || op == Py_NE) return compare(op, a, q);
   }
+  if (equality && a->kind == Kind::kMethod && b->kind == Kind::kMethod) {
+    const bool one = same(a->items[0], b->items[0]) && same(a->items[1], b->items[1]);
+    return boolean(one == (op == Py_EQ));
+  }
+  if (equality && (a->kind == Kind::kLive || a->kind == Kind::kInstance) && (b->kind == Kind::kLive || b->kind == Kind::kInstance) &&
+      type_of(a) == namespace_type() && type_of(b) == namespace_type())
+    return a == b ? boolean(op == Py_EQ) : compare(op, instance_dict(a), instance_dict(b));
   auto by_identity = [&](Value* v) {
     if (v->kind == Kind::kFunction || v->kind == Kind::kCell || v->kind == Kind::kGenerator || v->kind == Kind::kIterator) return true;
     if (v->kind == Kind::kConstant) return true;
@@ -585,8 +665,29 @@ Value* Tracer::subscript(Value* c, Value* k) {
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
       return wrap(PyObject_GetItem(o, i));
     }
+    case Kind::kNative: {
+      PyObject* i = need_constant(k, "index");
+      py::Ref r = py::Ref::steal(PyObject_GetItem(c->object, i));
+      if (!r) raise_pending("subscript");
+      if (PyByteArray_CheckExact(r.get()) || PyMemoryView_Check(r.get())) {
+        const bool view = PyMemoryView_Check(r.get());
+        Values from = {constant_new(PyBytes_FromObject(r.get()))};
+        Keywords none;
+        if (view && !reinterpret_cast<PyMemoryViewObject*>(r.get())->view.readonly) stop("method-call", {{"class", "memoryview"}, {"name", "__getitem__"}});
+        return native_object(reinterpret_cast<PyObject*>(view ? &PyMemoryView_Type : &PyByteArray_Type), from, none);
+      }
+      return wrap(r.release());
+    }
     default: {
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      if (Value* p = payload(c); p && p->type == deque_type()) {
+        int64_t i;
+        if (!int_of(k, &i)) quiet("subscript", true);
+        const int64_t n = list_size(p);
+        if (i < 0) i += n;
+        if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
+        return p->items[static_cast<size_t>(i)];
+      }
       if (Value* p = plain_payload(c, "__missing__")) return subscript(p, k);
       if (Value* p = payload(c); p && p->kind == Kind::kDict) {
         Value* found = dict_get(p, k);
@@ -637,10 +738,27 @@ bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
       c->items[static_cast<size_t>(j)] = v;
       return true;
     }
+    case Kind::kNative: {
+      Values all = {c, k, v};
+      Keywords none;
+      if (native_call(c, "__setitem__", all, none)) return true;
+      stop("method-call", {{"class", c->type->tp_name}, {"name", "__setitem__"}});
+    }
     case Kind::kLive:
     case Kind::kInstance:
       if (Value* f = special_method(c, "__setitem__")) {
         call_nested(f, {c, k, v});
+        return true;
+      }
+      if (type_of(c) == &PyDictProxy_Type) raise_text(PyExc_TypeError, "'mappingproxy' object does not support item assignment");
+      if (Value* p = payload(c); p && p->type == deque_type()) {
+        int64_t i;
+        if (!int_of(k, &i)) quiet("item assignment", true);
+        const int64_t n = list_size(p);
+        if (i < 0) i += n;
+        if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
+        list_touch(p);
+        p->items[static_cast<size_t>(i)] = v;
         return true;
       }
       if (Value* p = payload(c)) return store_subscript(p, k, v);
@@ -660,7 +778,15 @@ void Tracer::delete_subscript(Value* c, Value* k) {
     if (PySlice_Check(i)) {
       if (PySlice_Unpack(i, &from, &to, &step) < 0) quiet("slice", true);
       count = PySlice_AdjustIndices(n, &from, &to, step);
-      if (step != 1) stop("method-call", {{"class", "list"}, {"name", "__delitem__"}});
+      if (step != 1) {
+        list_touch(c);
+        if (step < 0) {
+          from += (count - 1) * step;
+          step = -step;
+        }
+        for (Py_ssize_t j = count - 1; j >= 0; --j) c->items.erase(c->items.begin() + from + j * step);
+        return;
+      }
     } else {
       from = PyNumber_AsSsize_t(i, PyExc_IndexError);
       if (from == -1 && PyErr_Occurred()) quiet("subscript", true);
@@ -677,6 +803,22 @@ void Tracer::delete_subscript(Value* c, Value* k) {
       call_nested(f, {c, k});
       return;
     }
+  if (c->kind == Kind::kNative) {
+    Values both = {c, k};
+    Keywords none;
+    if (native_call(c, "__delitem__", both, none)) return;
+  }
+  if (Value* p = payload(c); p && p->type == deque_type()) {
+    int64_t i;
+    if (!int_of(k, &i)) quiet("item deletion", true);
+    const int64_t n = list_size(p);
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
+    list_touch(p);
+    ++p->number;
+    p->items.erase(p->items.begin() + i);
+    return;
+  }
   if (Value* p = payload(c)) return delete_subscript(p, k);
   stop("method-call", {{"class", describe(c)}, {"name", "__delitem__"}});
 }

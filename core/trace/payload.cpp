@@ -89,6 +89,15 @@ Value* Tracer::payload(Value* v) {
   if (v->content) return v->content;
   if (v->kind != Kind::kLive || v->source < 0) return nullptr;
   PyTypeObject* base = payload_base(Py_TYPE(v->object));
+  if (!base && Py_TYPE(v->object) == deque_type()) {
+    Value* p = make(Kind::kList);
+    p->type = deque_type();
+    p->object = v->object;
+    p->source = v->source;
+    p->owner = v;
+    p->type_guarded = true;
+    return v->content = p;
+  }
   if (!base) return Py_TYPE(v->object) == &PyDictProxy_Type ? proxy_payload(v) : nullptr;
   Value* p = make(base == &PyList_Type ? Kind::kList : Kind::kDict);
   p->object = v->object;
@@ -117,6 +126,7 @@ Value* Tracer::plain_payload(Value* v, const char* method) {
 Value* Tracer::payload_method(Value* self, const std::string& name, Values& args, Keywords& keywords) {
   Value* p = payload(self);
   if (!p || has(kObjectMethods, name)) return nullptr;
+  if (p->type == deque_type()) return deque_method(self, name, args, keywords);
   if (p->kind == Kind::kDict) {
     bool overridden = false;
     for (const char* m : {"__setitem__", "__getitem__", "__delitem__", "__contains__", "keys"})

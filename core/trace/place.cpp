@@ -86,6 +86,7 @@ void Tracer::capture_place(BreakInfo& info) {
   if (!info.place.empty()) return;
   for (size_t i = 0; i < frames_.size(); ++i) {
     SymFrame& f = *frames_[i];
+    if (is_form_code(f.code)) continue;
     bytecode::Position p = f.code->position(f.current);
     PlaceFrame frame;
     frame.file = f.code->file;

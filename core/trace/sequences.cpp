@@ -17,12 +17,12 @@ using guard::StepKind;
 void Tracer::list_load(Value* l) {
   if (l->source < 0 || l->loaded) return;
   l->loaded = true;
-  Py_ssize_t n = PyList_GET_SIZE(l->object);
+  Py_ssize_t n = PySequence_Size(l->object);
   guard(StepKind::kLength, l->source, nullptr, n);
   Values appended = std::move(l->items);  // appended before anybody read it
   l->items.clear();
   for (Py_ssize_t i = 0; i < n; ++i)
-    l->items.push_back(live(PyList_GET_ITEM(l->object, i), child(SourceKind::kItem, l->source, nullptr, i)));
+    l->items.push_back(live(keep_for_trace(py::check(PySequence_GetItem(l->object, i))), child(SourceKind::kItem, l->source, nullptr, i)));
   l->items.insert(l->items.end(), appended.begin(), appended.end());
 }
 
@@ -90,7 +90,27 @@ Value* Tracer::iterator_of(Value* v) {
     case Kind::kTuple:
       if (v->type && v->type->tp_iter != PyTuple_Type.tp_iter) break;
       return sequence(v);
-    case Kind::kList: return sequence(v);
+    case Kind::kList: {
+      Value* it = sequence(v);
+      if (v->type) {  // a deque
+        list_load(v);
+        it->stop = v->number;
+        it->stand_in = true;
+        it->created_at = outer_instruction_;
+      }
+      return it;
+    }
+    case Kind::kNative: {
+      if (v->type != &PyByteArray_Type && v->type != &PyMemoryView_Type) break;
+      py::Ref all = py::Ref::steal(PySequence_Tuple(v->object));
+      if (!all) quiet("iter", true);
+      Values items;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) items.push_back(constant(PyTuple_GET_ITEM(all.get(), i)));
+      Value* it = sequence(tuple(std::move(items)));
+      it->stand_in = true;
+      it->created_at = outer_instruction_;
+      return it;
+    }
     case Kind::kSet: {
       if (v->source >= 0 && !v->history.empty()) stop("builtin", {{"function", "iter of a changed set"}});
       Values items;
@@ -156,6 +176,15 @@ Value* Tracer::iterator_of(Value* v) {
       if (!f) {
         PyObject* g = lookup(t, py::intern("__getitem__"));
         if (!g) quiet("iter", true);
+        if (PyFunction_Check(g)) {
+          static PyObject* form = nullptr;
+          if (!form) {
+            py::Ref m = py::Ref::steal(PyImport_ImportModule("breakline._forms"));
+            form = m ? PyObject_GetAttrString(m.get(), "by_index") : nullptr;
+            PyErr_Clear();
+          }
+          if (form) return call_nested(constant(form), {v});
+        }
         stop("builtin", {{"function", "iter"}, {"arg_types", t->tp_name}});
       }
       stop("builtin", {{"function", "iter"}, {"arg_types", t->tp_name}});
@@ -187,6 +216,7 @@ Value* Tracer::next_of(Value* it) {
       if (s->kind == Kind::kList) list_load(s);
       if (it->items.size() > 1 && it->items[1]->kind == Kind::kSet && set_size(it->items[1]) != it->stop)
         quiet("Set changed size during iteration", true);
+      if (s->kind == Kind::kList && s->type && s->number != it->stop) raise_text(PyExc_RuntimeError, "deque mutated during iteration");
       if (it->position >= static_cast<int64_t>(s->items.size())) return end();
       mutated();
       return s->items[static_cast<size_t>(it->position++)];

@@ -20,9 +20,9 @@ bool apply_set_operation(py::Ref& set, const SetOperation& op) {
     case SetOperation::kClear:
       return PySet_Clear(set.get()) == 0;
     case SetOperation::kUpdate:
-      return static_cast<bool>(py::Ref::steal(PyObject_CallMethod(set.get(), op.method, "O", op.item)));
+      return static_cast<bool>(py::Ref::steal(PyObject_CallMethod(set.get(), op.method, "(O)", op.item)));
     case SetOperation::kDerive: {
-      py::Ref r = py::Ref::steal(op.item ? PyObject_CallMethod(set.get(), op.method, "O", op.item)
+      py::Ref r = py::Ref::steal(op.item ? PyObject_CallMethod(set.get(), op.method, "(O)", op.item)
                                          : PyObject_CallMethod(set.get(), op.method, nullptr));
       if (r) set = r;
       return static_cast<bool>(r);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/trace/text.h"
 
+#include "core/trace/types.h"
+
 namespace breakline::trace {
 
 Value* text_symbolically(Tracer& t, Value* v, int conversion) {
@@ -19,6 +21,25 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
       }
       if (v->kind == Kind::kTuple) items = py::check(PyList_AsTuple(items.get()));
       return t.constant_new(conversion == 3 ? PyObject_ASCII(items.get()) : PyObject_Repr(items.get()));
+    }
+    if (v->kind == Kind::kNative && (v->type == &PyByteArray_Type)) return t.constant_new(conversion == 3 ? PyObject_ASCII(v->object) : PyObject_Repr(v->object));
+    if (Value* p = t.payload(v); p && p->type == deque_type()) {
+      Value* limit = t.attribute(v, py::intern("maxlen"));
+      py::Ref items = py::check(PyList_New(0));
+      for (Value* i : t.drain(p)) {
+        PyObject* x = t.constant_of(i);
+        if (!x) t.stop("builtin", {{"function", "repr"}, {"arg_types", t.describe(i)}});
+        py::check_status(PyList_Append(items.get(), x));
+      }
+      py::Ref twin = py::Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(deque_type()), items.get(), t.need_constant(limit, "maxlen"), nullptr));
+      return t.constant_new(twin ? conversion == 3 ? PyObject_ASCII(twin.get()) : PyObject_Repr(twin.get()) : nullptr);
+    }
+    if ((v->kind == Kind::kLive || v->kind == Kind::kInstance) && t.type_of(v) == namespace_type()) {
+      PyObject* d = t.constant_copy(t.instance_dict(v));
+      py::Ref none = py::check(PyTuple_New(0));
+      py::Ref twin = d ? py::Ref::steal(PyObject_Call(reinterpret_cast<PyObject*>(namespace_type()), none.get(), d)) : py::Ref();
+      if (twin) return t.constant_new(conversion == 3 ? PyObject_ASCII(twin.get()) : PyObject_Repr(twin.get()));
+      PyErr_Clear();
     }
     if (v->kind == Kind::kDict && !v->type)
       if (PyObject* d = t.constant_copy(v)) return t.constant_new(conversion == 3 ? PyObject_ASCII(d) : PyObject_Repr(d));

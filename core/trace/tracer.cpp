@@ -54,6 +54,10 @@ void Tracer::reset() {
   yielded_frame_ = nullptr;
   expecting_ = 0;
   generators_.clear();
+  class_writes_.clear();
+  made_objects_.clear();
+  made_at_.clear();
+  identities_.clear();
 }
 
 void Tracer::start(const std::vector<EntryFrame>& entry) {
@@ -265,6 +269,8 @@ SourceId Tracer::fetch_source(Value* v) {
 }
 
 PyObject* Tracer::lookup(PyTypeObject* type, PyObject* name) {
+  if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(type, name, &written)) quiet("a class attribute set before");
+  if (!made_objects_.empty() && is_made_here(reinterpret_cast<PyObject*>(type))) return py::type_lookup(type, name);
   PyObject* found = py::type_lookup(type, name);
   auto [it, fresh] = type_index_.try_emplace(type, static_cast<int>(types_.size()));
   if (fresh) {

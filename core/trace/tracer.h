@@ -51,7 +51,9 @@ enum class ExitKind : uint8_t { kReturn, kBreak, kStep };
 /// A change of the outside that the segment makes at its end, in order.
 struct Effect {
   enum Kind : uint8_t {
-    kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kMoveToEnd
+    kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kMoveToEnd,
+    kClassAttribute,  ///< set on a class, or deleted (no value)
+    kOwnSet,          ///< by the type's own way (threading.local)
   } kind;
   Value* target = nullptr;
   Value* key = nullptr;
@@ -226,6 +228,49 @@ class Tracer {
   PyObject* constant_copy(Value* v);
   PyObject* constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done);
   Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
+  /// The arguments as values that hold no code of the user's; false when one is no such thing.
+  bool data_arguments(const Values& args, const Keywords& keywords, Values& values, Keywords& words);
+  /// Calls now, with copies of such arguments; null when they aren't.
+  Value* call_data(PyObject* callable, const Values& args, const Keywords& keywords);
+  /// Asks now; a guard asks again.
+  Value* query(PyObject* callable, const std::vector<PyObject*>& args);
+  /// An object of C from a table whose methods touch nothing but it; null for other factories.
+  Value* native_object(PyObject* factory, Values& args, Keywords& keywords);
+  /// A method of such an object, called on its twin too; null when it is not in the table.
+  Value* native_call(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  Value* native_attribute(Value* self, PyObject* name, bool* missing);
+  /// The Python form of a native callable, traced in its place; null when it has none (forms.cpp).
+  Value* call_form(PyObject* native, Values& args, Keywords& keywords);
+  /// A class statement whose body runs nothing but definitions: done now, for this trace (class_statements.cpp).
+  Value* build_class(Values& args, Keywords& keywords);
+  /// Something native done to a class of build_class that touches nothing else; null for other calls.
+  Value* decorate_class(PyObject* callable, Values& args, Keywords& keywords);
+  Value* make_class(Values& args);
+  /// Cells and functions of the trace as real ones that it knows again; null when they can't be.
+  PyObject* real_cells(Value* closure);
+  PyObject* real_function(Value* function);
+  /// hash() by the class's own __hash__: false when it has none in Python.
+  bool own_hash(Value* key, Py_hash_t* hash);
+  void note_statement(PyObject* cls, const std::string& what);
+  std::string module_of_frame();
+  void note_class_made(PyObject* cls, int64_t instruction);
+  bool is_made_here(PyObject* object) const { return made_objects_.count(object) != 0; }
+  void set_class_attribute(PyTypeObject* cls, PyObject* name, Value* value);
+  /// What the trace has written to a class or one of its bases; false when nothing. A null value: deleted.
+  bool written_class_attribute(PyTypeObject* cls, PyObject* name, Value** value);
+  /// A number on a class that was seen to change: read anew by each call. Null for others.
+  Value* changing_class_attribute(PyTypeObject* cls, PyObject* name);
+  Value* deque_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  Value* deque(Values items, Value* limit);
+  /// list.sort's order by comparisons of the trace's own, as CPython makes them.
+  void sort_values(Values& items, Values& keys, bool reverse);
+  Value* identity_of(Value* v);
+  Value* names_of_frame();
+  Value* evaluate(const Values& args);
+  /// Logger.isEnabledFor, and messages of a level that is off; null for others.
+  Value* call_logger(PyObject* function, Values& args);
+  /// A pure function on data, or a question about the process; null for other calls.
+  Value* call_while_tracing(PyObject* callable, Values& args, Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});
   Value* special_method(Value* self, const char* name);  ///< the Python function, or null
@@ -333,6 +378,7 @@ class Tracer {
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
   void rewind_generator(Value* generator);
+  [[noreturn]] void rewind_to(int64_t instruction, const std::string& what);
   bool would_be_caught() const;
   void set_context(Value* exception);
   void unwind(Raise& r, size_t base);
@@ -413,6 +459,15 @@ class Tracer {
   size_t run_base_ = 0;
   int expecting_ = 0;               ///< builtins on the way that catch what is raised
   std::vector<Value*> generators_;  ///< made in this trace and started
+  struct ClassWrite {
+    PyTypeObject* type;
+    PyObject* name;
+    Value* value;
+  };
+  std::vector<ClassWrite> class_writes_;
+  std::unordered_map<PyObject*, int64_t> made_objects_;  ///< classes of build_class and what they hold → instruction
+  std::map<int64_t, BreakInfo> made_at_;                 ///< the break that each such statement is when it has to be real
+  std::unordered_map<Value*, Value*> identities_;
 };
 
 }  // namespace breakline::trace

@@ -6,10 +6,15 @@ namespace breakline::trace {
 
 PyTypeObject* ordered_dict_type();
 PyTypeObject* default_dict_type();
+PyTypeObject* deque_type();
+/// types.SimpleNamespace
+PyTypeObject* namespace_type();
 /// dict, OrderedDict or list when `type` is a subclass of one made by a class statement, else null.
 PyTypeObject* payload_base(PyTypeObject* type);
-/// Immutable objects of C that are read like constants: torch.finfo, compiled regular expressions and their matches.
+/// Immutable objects that are read like constants: torch.finfo, compiled regular expressions and their matches, decimals, dates, paths.
 bool is_fixed_native_type(PyTypeObject* type);
+/// A function of the standard library whose answer depends on its arguments alone (native_calls.cpp).
+bool is_pure_function(PyObject* function);
 /// functools.partial
 PyTypeObject* partial_type();
 

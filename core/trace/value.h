@@ -33,6 +33,8 @@ enum class Kind : uint8_t {
   kDictView,   ///< items[0] = dict; `number`: 0 keys, 1 values, 2 items
   kPartial,    ///< functools.partial made here: items: function, args tuple, keywords dict
   kTraceback,  ///< traceback of an exception made here, as it was when it was read: `exception`
+  kNative,     ///< an object of C made here: `object` is a twin that has seen the same `calls`
+  kIdentity,   ///< id() of items[0]
 };
 
 enum class IteratorKind : uint8_t {
@@ -95,6 +97,13 @@ struct SetOperation {
 /// object. GIL.
 bool apply_set_operation(py::Ref& set, const SetOperation& op);
 
+/// One step in the history of an object of C: it is rebuilt by doing the same to a new one. The first makes it.
+struct NativeCall {
+  PyObject* callable = nullptr;    ///< kept by the trace; the object itself comes first among the arguments, but for the first call
+  std::vector<Value*> args;
+  std::vector<PyObject*> names;    ///< of the last arguments, where they are keywords
+};
+
 /// One abstract value; owned by the tracer's arena, compared by address (identity of the object it stands
 /// for).
 struct Value {
@@ -107,6 +116,7 @@ struct Value {
   bool strict = false;         ///< zip(strict=True)
   bool function_live = false;  ///< live function guarded by its code, not by identity
   bool dynamic = false;        ///< a number that stays a number of its source
+  bool stand_in = false;       ///< of a Python form of something native (forms.cpp): can't be rebuilt, only made for real at `created_at`
   SourceId source = kNoSource;
   graph::ValueId id = graph::kNoValue;
   PyObject* object = nullptr;
@@ -122,7 +132,8 @@ struct Value {
   std::unique_ptr<ExceptionData> exception;  ///< kInstance of an exception class, kTraceback
   std::vector<SetOperation> history;  ///< kSet
   int64_t position = 0, stop = 0, step = 1;
-  int64_t created_at = 0;  ///< instruction count, for generators
+  int64_t created_at = 0;  ///< outer instruction count, for what can only be made anew by that instruction
+  std::vector<NativeCall> calls;  ///< kNative
   int number = 0;
   PyObject* shadow = nullptr;  ///< kSet: a set with the present content
 };
