@@ -143,13 +143,17 @@ Value* Tracer::build_class(Values& a, Keywords& k) {
     if (in.op == Op::kStoreName) stored.push_back(in.object);
     if (in.op != Op::kLoadName && in.op != Op::kLoadFromDictOrGlobals) continue;
     if (is_one_of(in.object, {"__name__", "__qualname__", "__module__", "__annotations__"})) continue;
+    const bool wrapper = is_one_of(in.object, {"property", "staticmethod", "classmethod"});
     if (std::any_of(stored.begin(), stored.end(),
-                    [&](PyObject* n) { return PyUnicode_Compare(n, in.object) == 0; }))
+                    [&](PyObject* n) { return PyUnicode_Compare(n, in.object) == 0; })) {
+      if (wrapper) return refuse();
       continue;
+    }
     Value* v = dict_get(globals, in.object);
     if (!v) v = dict_get(builtins, in.object);
     PyObject* o = v ? constant_of(v) : nullptr;
     if (!o || !is_harmless(o)) return refuse();
+    if (wrapper && o != PyDict_GetItem(body->builtins, in.object)) return refuse();
   }
   // Its free variables: real cells that the trace knows as its own.
   py::Ref closure;

@@ -308,6 +308,12 @@ Value* Tracer::query(PyObject* callable, const std::vector<PyObject*>& args) {
   if (!answer) raise_pending("query");
   SourceId source = child(guard::SourceKind::kQuery, guard::kNoSource, keep_for_trace(call));
   const bool plain = guard::is_plain_constant(answer.get());
+  if (!plain) {
+    // Only an object that is given again can be guarded.
+    py::Ref again = py::Ref::steal(PyObject_CallObject(callable, parts.get()));
+    PyErr_Clear();
+    if (again.get() != answer.get()) return nullptr;
+  }
   guard(plain ? guard::StepKind::kEqual : guard::StepKind::kIdentity, source, answer.get());
   if (plain || PyFunction_Check(answer.get()) || PyType_Check(answer.get())) return constant(answer.get());
   return live(keep_for_trace(answer), source);
