@@ -56,7 +56,7 @@ void walk(V& v, Break& x) {
   v("file", x.file), v("line", x.line), v("column", x.column), v("end_line", x.end_line);
   v("end_column", x.end_column), v("chain", x.chain), v("explanation", x.explanation), v("hints", x.hints);
   v("context", x.context), v("policy", x.policy), v("events", x.events), v("after", x.after);
-  v("before", x.before), v("knowledge", x.knowledge);
+  v("before", x.before), v("knowledge", x.knowledge), v("code", x.code), v("user", x.user);
 }
 template <class V>
 void walk(V& v, SkippedFrame& x) {
@@ -70,7 +70,7 @@ template <class V>
 void walk(V& v, Target& x) {
   v("id", x.id), v("name", x.name), v("kind", x.kind), v("file", x.file), v("line", x.line);
   v("fullgraph", x.fullgraph), v("graphs", x.graphs), v("ops", x.ops), v("breaks_traced", x.breaks_traced);
-  v("places", x.places), v("recompiles", x.recompiles), v("skipped", x.skipped);
+  v("places", x.places), v("recompiles", x.recompiles), v("skipped", x.skipped), v("calls", x.calls);
   v("skipped_frames", x.skipped_frames), v("segments", x.segments), v("edges", x.edges),
       v("breaks", x.breaks);
   v("side_effects", x.side_effects), v("uncloneable", x.uncloneable), v("error", x.error);

@@ -66,7 +66,8 @@ struct Policy {
 };
 
 struct Break {
-  std::string id, target, reason, type, file, explanation, context;
+  std::string id, target, reason, type, file, explanation, context, code;
+  std::optional<Frame> user;
   std::optional<std::string> gb_id, after, before, knowledge;
   int line = 0, column = -1, end_line = 0, end_column = -1;
   long long events = 0;
@@ -87,7 +88,7 @@ struct TargetError {
 
 struct Target {
   std::string id, name, kind, file;
-  int line = 0, graphs = 0, ops = 0, breaks_traced = 0, places = 0, recompiles = 0, skipped = 0;
+  int line = 0, graphs = 0, ops = 0, breaks_traced = 0, places = 0, recompiles = 0, skipped = 0, calls = 0;
   bool fullgraph = false, side_effects = false;
   std::vector<SkippedFrame> skipped_frames;
   std::vector<Segment> segments;
@@ -173,7 +174,8 @@ struct Timings {
   std::vector<std::string> warnings;
 };
 
-/// One side of a Parity: what a compiler made of the target. `error`: the first one, empty when there is none.
+/// One side of a Parity: what a compiler made of the target. `error`: the first one, empty when there is
+/// none.
 struct ParitySide {
   int graphs = 0, ops = 0, places = 0, given_up = 0;
   double trace_ms = 0;

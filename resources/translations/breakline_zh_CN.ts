@@ -5,6 +5,10 @@
  <context>
   <name>Graph</name>
   <message>
+   <source>%1 per call</source>
+   <translation>每次调用 %1 次</translation>
+  </message>
+  <message>
    <source>strict would reject</source>
    <translation>严格策略会拒绝</translation>
   </message>
@@ -63,14 +67,6 @@
   <message>
    <source>error</source>
    <translation>错误</translation>
-  </message>
-  <message>
-   <source>%1 event</source>
-   <translation>%1 次事件</translation>
-  </message>
-  <message>
-   <source>%1 events</source>
-   <translation>%1 次事件</translation>
   </message>
   <message>
    <source>allowed</source>
@@ -189,6 +185,14 @@
  <context>
   <name>breakline::ui::BreakTableModel</name>
   <message>
+   <source>in %1, line %2, called from here</source>
+   <translation>在 %1 第 %2 行，由此处调用</translation>
+  </message>
+  <message>
+   <source>Times this break is executed in one call of the target, on average over the calls of the script or, after a toggle, over the recorded ones</source>
+   <translation>目标每次调用执行此中断的次数：对脚本中的各次调用取平均；切换策略后对记录的各次调用取平均</translation>
+  </message>
+  <message>
    <source>allow → error (first)</source>
    <translation>允许 → 错误（最先）</translation>
   </message>
@@ -229,10 +233,6 @@
    <translation>策略</translation>
   </message>
   <message>
-   <source>Times this break was executed</source>
-   <translation>此断点执行的次数</translation>
-  </message>
-  <message>
    <source>What the policy in force does here</source>
    <translation>当前策略在此处的作用</translation>
   </message>
@@ -255,6 +255,26 @@
  </context>
  <context>
   <name>breakline::ui::BreaksPanel</name>
+  <message>
+   <source>Not everything was traced</source>
+   <translation>并非全部代码都被追踪</translation>
+  </message>
+  <message>
+   <source>No break, but code was left to Python as a whole.</source>
+   <translation>没有中断，但有代码整体交给了 Python。</translation>
+  </message>
+  <message>
+   <source>Skipped:</source>
+   <translation>跳过：</translation>
+  </message>
+  <message>
+   <source>Cost:</source>
+   <translation>代价：</translation>
+  </message>
+  <message>
+   <source>… and %1 more</source>
+   <translation>……另有 %1 个</translation>
+  </message>
   <message>
    <source>No breaks to show</source>
    <translation>没有可显示的断点</translation>
@@ -302,6 +322,14 @@
  <context>
   <name>breakline::ui::DetailsPanel</name>
   <message>
+   <source>happens in</source>
+   <translation>发生于</translation>
+  </message>
+  <message>
+   <source>%1 per call</source>
+   <translation>每次调用 %1 次</translation>
+  </message>
+  <message>
    <source>Nothing selected</source>
    <translation>未选择任何内容</translation>
   </message>
@@ -340,14 +368,6 @@
   <message>
    <source>allowed</source>
    <translation>已允许</translation>
-  </message>
-  <message>
-   <source>%1 event</source>
-   <translation>%1 次事件</translation>
-  </message>
-  <message>
-   <source>%1 events</source>
-   <translation>%1 次事件</translation>
   </message>
   <message>
    <source>Hints</source>
@@ -582,6 +602,14 @@
  <context>
   <name>breakline::ui::GraphPanel</name>
   <message>
+   <source>No graphs</source>
+   <translation>没有图</translation>
+  </message>
+  <message>
+   <source>Nothing of this target was traced: see the list of breaks.</source>
+   <translation>此目标没有任何代码被追踪：请看中断列表。</translation>
+  </message>
+  <message>
    <source>No graphs yet</source>
    <translation>还没有图</translation>
   </message>
@@ -679,6 +707,26 @@
  </context>
  <context>
   <name>breakline::ui::MainWindow</name>
+  <message>
+   <source>shown: results %1</source>
+   <translation>所示为%1的结果</translation>
+  </message>
+  <message>
+   <source>graphs…</source>
+   <translation>图…</translation>
+  </message>
+  <message>
+   <source>breaks…</source>
+   <translation>中断…</translation>
+  </message>
+  <message>
+   <source> +%1 skipped</source>
+   <translation> +%1 个跳过</translation>
+  </message>
+  <message>
+   <source>These counts are %1.</source>
+   <translation>这些数字属于：%1。</translation>
+  </message>
   <message>
    <source>recompiled in %1</source>
    <translation>重新编译用时 %1</translation>
@@ -1171,6 +1219,14 @@
  <context>
   <name>breakline::ui::Session</name>
   <message>
+   <source>of the last run that went through</source>
+   <translation>上次成功运行</translation>
+  </message>
+  <message>
+   <source>of the last text that compiled</source>
+   <translation>上次编译成功的文本</translation>
+  </message>
+  <message>
    <source>The code did not answer to Stop, so its engine was ended: restart it; your toggles are kept.</source>
    <translation>代码没有响应停止，因此其引擎已被结束：请重启；你的切换已保留。</translation>
   </message>
@@ -1523,6 +1579,40 @@
   <message>
    <source>the code raised</source>
    <translation>代码抛出异常</translation>
+  </message>
+ </context>
+ <context>
+  <name>breakline::ui::Panel</name>
+  <message>
+   <source>Loading…</source>
+   <translation>正在载入…</translation>
+  </message>
+  <message>
+   <source>%1 is run and compiled; the result comes here.</source>
+   <translation>正在运行并编译 %1；结果会显示在这里。</translation>
+  </message>
+  <message>
+   <source>Stopped</source>
+   <translation>已停止</translation>
+  </message>
+  <message>
+   <source>Recompile (F5) runs it again.</source>
+   <translation>按“重新编译”（F5）再次运行。</translation>
+  </message>
+  <message>
+   <source>Not compiled</source>
+   <translation>未编译</translation>
+  </message>
+  <message>
+   <source>It failed: see the Error tab. Mend it and save, or press Recompile (F5).</source>
+   <translation>失败了：请看“错误”标签页。修正并保存，或按“重新编译”（F5）。</translation>
+  </message>
+ </context>
+ <context>
+  <name>Report</name>
+  <message>
+   <source>%1 (%2) was left whole to Python: %3</source>
+   <translation>%1（%2）整体交给了 Python：%3</translation>
   </message>
  </context>
 </TS>

@@ -35,6 +35,8 @@ Document::Document(QObject* parent) : QObject(parent) {
   calm_.setSingleShot(true);
   calm_.setInterval(80);
   connect(&calm_, &QTimer::timeout, this, &Document::look);
+  gone_.setInterval(500);
+  connect(&gone_, &QTimer::timeout, this, &Document::look);
   connect(&watcher_, &QFileSystemWatcher::fileChanged, &calm_, qOverload<>(&QTimer::start));
   connect(&watcher_, &QFileSystemWatcher::directoryChanged, &calm_, qOverload<>(&QTimer::start));
 }
@@ -47,7 +49,7 @@ bool Document::load(const QString& path) {
   path_ = full;
   text_ = r.text;
   read_only_ = !r.utf8;
-  if (!r.utf8) problem_ = tr("%1 is not UTF-8 text: save it as UTF-8, then open it again.").arg(path_);
+  if (!r.utf8) problem_ = not_utf8();
   watch();
   emit loaded();
   return true;
@@ -88,11 +90,24 @@ bool Document::reload() {
   if (!r.ok || r.text == text_) return false;
   text_ = r.text;
   read_only_ = !r.utf8;
+  problem_ = r.utf8 ? QString() : not_utf8();
+  known();
   emit loaded();
   return true;
 }
 
+QString Document::not_utf8() const {
+  return tr("%1 is not UTF-8 text: save it as UTF-8, then open it again.").arg(path_);
+}
+
+void Document::known() {
+  disk_ = Disk::Known;
+  other_.clear();
+  gone_.stop();
+}
+
 void Document::watch() {
+  known();
   const QStringList old = watcher_.files() + watcher_.directories();
   if (!old.isEmpty()) watcher_.removePaths(old);
   // The folder is watched too: editors that replace the file would otherwise end the watch.
@@ -101,13 +116,31 @@ void Document::watch() {
 
 void Document::look() {
   const bool exists = QFileInfo::exists(path_);
-  if (exists && !watcher_.files().contains(path_)) watcher_.addPath(path_);
   if (!exists) {
+    if (disk_ == Disk::Gone) return;
+    disk_ = Disk::Gone;
+    gone_.start();
     emit changed_outside(true);
     return;
   }
+  // A file that was replaced, and a folder that was made anew, have to be watched anew.
+  const QString folder = QFileInfo(path_).absolutePath();
+  if (!watcher_.files().contains(path_) || disk_ == Disk::Gone) {
+    watcher_.removePaths({path_, folder});
+    watcher_.addPaths({path_, folder});
+  }
   const Read r = read(path_);
-  if (r.ok && r.text != text_) emit changed_outside(false);
+  if (!r.ok) return;
+  gone_.stop();
+  const Disk before = disk_;
+  if (r.text == text_) {
+    known();
+    if (before != Disk::Known) emit as_before();
+  } else if (before != Disk::Other || r.text != other_) {
+    disk_ = Disk::Other;
+    other_ = r.text;
+    emit changed_outside(false);
+  }
 }
 
 }  // namespace breakline::ui

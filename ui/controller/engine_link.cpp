@@ -8,6 +8,7 @@
 namespace breakline::ui {
 namespace {
 constexpr int kStderrTail = 8192;
+constexpr int kLongestEnd = 30000;  // ms
 constexpr qint64 kLargestFrame = qint64(1) << 30;
 }  // namespace
 
@@ -92,9 +93,14 @@ void ProcessLink::kill() {
   process_ = nullptr;
   old->disconnect(this);
   old->closeWriteChannel();
-  old->kill();
-  if (old->state() != QProcess::NotRunning) old->waitForFinished(2000);
-  old->deleteLater();
+  end(old);
+}
+
+void ProcessLink::end(QProcess* process) {
+  process->kill();
+  // A killed process is gone in a moment, but one with much memory on a busy machine takes seconds.
+  if (process->state() != QProcess::NotRunning) process->waitForFinished(kLongestEnd);
+  process->deleteLater();
 }
 
 bool ProcessLink::alive() const { return process_ && process_->state() != QProcess::NotRunning; }
@@ -105,7 +111,7 @@ void ProcessLink::report_death(const QString& why) {
   QProcess* old = process_;
   process_ = nullptr;
   old->disconnect(this);
-  old->deleteLater();
+  end(old);
   emit died(why, QString::fromUtf8(stderr_tail_));
 }
 
@@ -118,10 +124,8 @@ void ProcessLink::read_stdout() {
     take(*body);
   }
   if (process_ && reader_.broken()) {
-    QProcess* old = process_;
     report_death(
         tr("The engine wrote something that is not the protocol; is %1 a Breakline engine?").arg(program_));
-    old->kill();
   }
 }
 
@@ -136,7 +140,9 @@ void ProcessLink::take(const QByteArray& body) {
     emit failed(
         id.toInteger(-1),
         {e.value(QLatin1String("code")).toInt(), e.value(QLatin1String("message")).toString(),
-         data.value(QLatin1String("kind")).toString(), data.value(QLatin1String("traceback")).toString()});
+         data.value(QLatin1String("kind")).toString(), data.value(QLatin1String("traceback")).toString(),
+         data.value(QLatin1String("file")).toString(), data.value(QLatin1String("line")).toInt(),
+         data.value(QLatin1String("column")).toInt(-1)});
   } else if (message.contains(QLatin1String("method"))) {
     emit notified(message.value(QLatin1String("method")).toString(),
                   message.value(QLatin1String("params")).toObject());

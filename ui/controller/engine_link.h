@@ -23,6 +23,8 @@ struct EngineCommand {
 struct EngineFailure {
   int code = 0;
   QString message, kind, traceback;
+  QString file;  ///< with `line` (from 1) and `column` (characters, from 0; -1 unknown): what is to blame
+  int line = 0, column = -1;
 };
 
 class EngineLink : public QObject {
@@ -74,6 +76,8 @@ class ProcessLink : public EngineLink {
   void read_stdout();
   void take(const QByteArray& body);
   void report_death(const QString& why);
+  /// Kills a process and waits until it is gone, so that it is never destroyed while running.
+  static void end(QProcess* process);
 
   QProcess* process_ = nullptr;
   FrameReader reader_;

@@ -67,6 +67,7 @@ Session::Session(std::unique_ptr<EngineLink> link, QObject* parent)
     link_->kill();
     calls_.clear();
     state_ = EngineState::Died;
+    set_stale(true);
     update_state();
     set_problem(
         {QStringLiteral("stopped"),
@@ -88,6 +89,7 @@ void Session::open(const OpenRequest& request) {
     undo_.clear();
     if (!overlays_.isEmpty()) overlays_.clear();
     report_.reset();
+    set_stale(false);
     timings_.clear();
     profiles_.clear();
     current_target_.clear();
@@ -102,6 +104,31 @@ void Session::open(const OpenRequest& request) {
     return;
   }
   restart();
+}
+
+void Session::close() {
+  if (request_.target.isEmpty()) return;
+  const QString device = request_.device;
+  open({});
+  request_.device = device;
+}
+
+QString Session::stale_note() const {
+  if (!report_stale()) return {};
+  return report_source_ == sent_source_ ? tr("of the last run that went through")
+                                        : tr("of the last text that compiled");
+}
+
+void Session::set_source(const QString& text) {
+  // A target by module name: its file is known only from the report.
+  if (report_ && source_.isEmpty() && sent_source_.isEmpty()) report_source_ = sent_source_ = text;
+  source_ = text;
+}
+
+void Session::set_stale(bool stale) {
+  if (stale == stale_) return;
+  stale_ = stale;
+  emit stale_changed();
 }
 
 void Session::prestart() {
@@ -224,6 +251,8 @@ QJsonArray Session::overlay_json() const {
 
 void Session::send_open() {
   overlays_dirty_ = false;
+  reload_again_ = false;
+  sent_source_ = source_;
   output_seen_ = false;
   call(Method::Open, {{QStringLiteral("target"), request_.target},
                       {QStringLiteral("argv"), QJsonArray::fromStringList(request_.argv)},
@@ -273,11 +302,17 @@ void Session::recompile() {
     restart();
     return;
   }
-  if (!hello_done_ || pending(Method::Open) || pending(Method::Reload)) return;
+  if (!hello_done_) return;  // the open that follows reads the file
+  if (pending(Method::Open) || pending(Method::Reload)) {
+    reload_again_ = true;  // the file may have changed since that request read it
+    return;
+  }
   cancel_measurement();
   start_latency();
   output_seen_ = false;
   knowledge_.clear();
+  reload_again_ = false;
+  sent_source_ = source_;
   if (compiled_once_)
     call(Method::Reload, {});
   else
@@ -445,7 +480,7 @@ void Session::painted() {
   emit latency_measured(double(latency_.nsecsElapsed()) / 1e6);
 }
 
-void Session::take_report(const QJsonObject& result) {
+void Session::take_report(const QJsonObject& result, bool ran) {
   auto report = std::make_shared<Report>(parse_report(result));
   if (report->schema != 1) {
     set_problem({QStringLiteral("schema"),
@@ -461,7 +496,11 @@ void Session::take_report(const QJsonObject& result) {
   if (!output_seen_)
     for (const OutputChunk& chunk : report->output) emit output(chunk);
   report_ = std::move(report);
-  set_problem({});
+  if (ran) report_source_ = sent_source_;
+  // A toggle after an edit that failed works on the last good text: the failure stands.
+  const bool failed_edit = stale_ && report_source_ != sent_source_;
+  set_stale(failed_edit);
+  if (!failed_edit) set_problem({});
   for (auto it = profiles_.begin(); it != profiles_.end();)
     it = report_->find_target(it.key()) ? std::next(it) : profiles_.erase(it);
   if (profile_after_ms >= 0) profile_delay_.start(profile_after_ms);
@@ -485,7 +524,7 @@ void Session::on_reply(qint64 id, const QJsonObject& result) {
     case Method::Reload:
     case Method::Option:
       update_state();
-      take_report(result);
+      take_report(result, c.method == Method::Open || c.method == Method::Reload);
       break;
     case Method::Time: {
       const auto timings = std::make_shared<Timings>(parse_timings(result));
@@ -512,6 +551,7 @@ void Session::on_reply(qint64 id, const QJsonObject& result) {
       break;
   }
   update_state();
+  if (reload_again_ && !pending(Method::Open) && !pending(Method::Reload)) recompile();
   if (overlays_dirty_) send_policy();
   if (!measure_after_report_.isEmpty() && state_ == EngineState::Ready)
     measure(std::exchange(measure_after_report_, {}));
@@ -542,6 +582,7 @@ void Session::on_failure(qint64 id, const EngineFailure& failure) {
     state_ = EngineState::Died;
   }
   update_state();
+  if (c.method != Method::Time) set_stale(true);
   if (failure.code == kCancelled) {
     const bool replaced = c.method == Method::Time && pending(Method::Policy);
     if (!replaced && c.method != Method::Time)
@@ -549,8 +590,10 @@ void Session::on_failure(qint64 id, const EngineFailure& failure) {
     emit timings_changed();
   } else {
     set_problem({failure.kind.isEmpty() ? QStringLiteral("error") : failure.kind, failure.message,
-                 failure.traceback, failure.code == kUserRaised ? 3 : 2});
+                 failure.traceback, failure.code == kUserRaised ? 3 : 2, failure.file, failure.line,
+                 failure.column});
   }
+  if (std::exchange(reload_again_, false) && failure.code != kCancelled) return recompile();
   if (overlays_dirty_) send_policy();
 }
 
@@ -572,8 +615,9 @@ void Session::on_death(const QString& why, const QString& tail) {
   calls_.clear();
   profile_delay_.stop();
   hello_done_ = compiled_once_ = false;
-  latency_open_ = false;
+  latency_open_ = reload_again_ = false;
   state_ = EngineState::Died;
+  set_stale(true);
   update_state();
   QString sentence = why;
   const QString last = last_line(tail);

@@ -35,6 +35,8 @@ struct OpenRequest {
 struct Problem {
   QString kind, sentence, detail;
   int exit_code = 2;
+  QString file;  ///< with `line` (from 1) and `column` (characters from 0, or -1): the place to blame
+  int line = 0, column = -1;
   bool empty() const { return sentence.isEmpty(); }
 };
 
@@ -58,6 +60,10 @@ class Session : public QObject {
   const EngineCommand& command() const { return command_; }
   /// Opens a script or target in a fresh engine; overlays of another file are dropped.
   void open(const OpenRequest& request);
+  /// Nothing is open any more; the engine stays.
+  void close();
+  /// The text on disk of the file that is open, as the next open or recompile will find it.
+  void set_source(const QString& text);
   /// Starts an engine before there is anything to open, so that it has imported PyTorch by then.
   void prestart();
   /// Reads the file again and recompiles what changed (or opens again when nothing was compiled yet).
@@ -95,6 +101,13 @@ class Session : public QObject {
   const OpenRequest& request() const { return request_; }
   const EngineInfo& engine() const { return info_; }
   ReportPtr report() const { return report_; }
+  /// The report is not of the last text or of the last run: that one failed, died or was stopped.
+  bool report_stale() const { return report_ && stale_; }
+  /// In a few words what a stale report is of; empty for one that is not.
+  QString stale_note() const;
+  /// The text the report is about, and the text of the last attempt.
+  const QString& report_source() const { return report_source_; }
+  const QString& tried_source() const { return sent_source_; }
   /// Null until measured. `timings_stale()` when the model was recompiled since.
   TimingsPtr timings(const QString& target) const;
   bool timings_stale(const QString& target) const;
@@ -119,6 +132,7 @@ class Session : public QObject {
  signals:
   void state_changed();
   void report_changed();
+  void stale_changed();
   void timings_changed();
   void profiles_changed();
   void overlays_changed();
@@ -149,12 +163,14 @@ class Session : public QObject {
   void on_notification(const QString& method, const QJsonObject& params);
   void on_death(const QString& why, const QString& tail);
   void on_hello(const QJsonObject& result);
-  void take_report(const QJsonObject& result);
+  /// `ran`: the program was run from its file; else recorded calls of the last good text were made again.
+  void take_report(const QJsonObject& result, bool ran);
   void send_open();
   void send_policy();
   void apply_overlays(const QVector<Overlay>& overlays);
   void push_overlays(QVector<Overlay> next, const QString& text);
   QJsonArray overlay_json() const;
+  void set_stale(bool stale);
   void update_state();
   bool pending(Method method) const;
   /// Ends what runs in the background, since the engine does one thing at a time.
@@ -183,11 +199,12 @@ class Session : public QObject {
   QHash<QString, Measured> timings_;
   Profiles profiles_;
   QHash<QString, QJsonArray> knowledge_;
-  QString current_target_, phase_, measure_after_report_;
+  QString current_target_, phase_, measure_after_report_, source_, sent_source_, report_source_;
   QElapsedTimer busy_since_, latency_;
   QTimer tick_, grace_, profile_delay_;
   bool use_overlays_ = true, overlays_dirty_ = false, compiled_once_ = false, latency_open_ = false;
   bool strict_preview_ = false, output_seen_ = false, hello_done_ = false, prestarted_ = false;
+  bool stale_ = false, reload_again_ = false;
 };
 
 }  // namespace breakline::ui

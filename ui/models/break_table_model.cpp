@@ -21,6 +21,8 @@ void BreakTableModel::set(ReportPtr report, const QString& target, const Profile
   why_no_cost_ = why_no_cost;
   preview_ = preview;
   rows_ = rows;
+  alike_.clear();
+  for (const Break* b : rows_) ++alike_[b->reason_id];
   if (!same)
     endResetModel();
   else if (!rows_.isEmpty())
@@ -32,6 +34,16 @@ const BreakCost* BreakTableModel::cost(const Break& b) const {
   return profile ? profile->of_break(b.id) : nullptr;
 }
 
+QString BreakTableModel::why_no_costs() const {
+  QString note;
+  for (const Break* b : rows_) {
+    if (cost(*b)) return {};
+    const ProfilePtr profile = profiles_.value(b->target);
+    if (note.isEmpty() && profile) note = profile->note;
+  }
+  return note;
+}
+
 int BreakTableModel::row_of(const QString& id) const {
   for (int i = 0; i < rows_.size(); ++i)
     if (rows_[i]->id == id) return i;
@@ -41,7 +53,7 @@ int BreakTableModel::row_of(const QString& id) const {
 QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
   const Break* b = at(index.row());
   if (!b) return {};
-  const bool elsewhere = report_ && report_->resolve(b->file) != report_->resolve(report_->file);
+  const bool elsewhere = report_ && report_->resolve(b->user.file) != report_->resolve(report_->file);
   const bool rejected = preview_ && report_->strict_rejects.contains(b->id);
   if (role == IdRole) return b->id;
   if (role == ErrorRole) return b->is_error() || rejected;
@@ -50,13 +62,18 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
                (index.column() == Why || index.column() == Policy ? Qt::AlignLeft : Qt::AlignRight));
   if (role == Qt::DisplayRole || role == SortRole) switch (index.column()) {
       case Line:
-        if (role == SortRole) return b->line;
-        return elsewhere ? QStringLiteral("%1:%2").arg(QFileInfo(b->file).fileName()).arg(b->line)
-                         : QString::number(b->line);
-      case Why:
-        return reason_label(b->reason_id, b->reason);
+        if (role == SortRole) return b->user.line;
+        return elsewhere ? QStringLiteral("%1:%2").arg(QFileInfo(b->user.file).fileName()).arg(b->user.line)
+                         : QString::number(b->user.line);
+      case Why: {
+        // Breaks of one kind differ in their code, so that comes first for them.
+        const QString label = reason_label(b->reason_id, b->reason);
+        if (b->code.isEmpty()) return label;
+        return alike_.value(b->reason_id) > 1 ? b->code + QStringLiteral(" – ") + label
+                                              : label + QStringLiteral(" – ") + b->code;
+      }
       case Events:
-        return b->events;
+        return role == SortRole ? QVariant(b->per_call) : QString::number(b->per_call, 'g', 3);
       case Cost:
         if (const BreakCost* c = cost(*b)) return role == SortRole ? QVariant(c->cost) : format_us(c->cost);
         return QStringLiteral("–");
@@ -78,7 +95,12 @@ QVariant BreakTableModel::data(const QModelIndex& index, int role) const {
     }
     if (index.column() == Policy)
       return tr("%1, decided by %2").arg(policy_word(b->effective), source_words(b->policy_source));
-    return b->explanation.isEmpty() ? b->reason : b->reason + QStringLiteral("\n\n") + b->explanation;
+    QStringList tip{b->reason};
+    if (!b->code.isEmpty()) tip.prepend(b->code);
+    if (b->in_library())
+      tip << tr("in %1, line %2, called from here").arg(QFileInfo(b->file).fileName()).arg(b->line);
+    if (!b->explanation.isEmpty()) tip << QString() << b->explanation;
+    return tip.join(QLatin1Char('\n'));
   }
   return {};
 }
@@ -103,7 +125,9 @@ QVariant BreakTableModel::headerData(int section, Qt::Orientation orientation, i
     }
   if (role == Qt::ToolTipRole) switch (section) {
       case Events:
-        return tr("Times this break was executed");
+        return tr(
+            "Times this break is executed in one call of the target, on average over the calls of the script "
+            "or, after a toggle, over the recorded ones");
       case Cost:
         return tr(
             "Measured price of leaving and entering here, per event; the instruction itself is not in it");

@@ -26,6 +26,8 @@ class BreakTableModel : public QAbstractTableModel {
   }
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  /// Why no row has a cost, where the engine or an error says so; empty otherwise.
+  QString why_no_costs() const;
   int row_of(const QString& id) const;
   const Break* at(int row) const { return row >= 0 && row < rows_.size() ? rows_[row] : nullptr; }
 
@@ -35,6 +37,7 @@ class BreakTableModel : public QAbstractTableModel {
   Profiles profiles_;
   QString why_no_cost_;
   QVector<const Break*> rows_;
+  QHash<QString, int> alike_;  ///< breaks of each reason
   bool preview_ = false;
 };
 

@@ -4,6 +4,8 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QJsonArray>
+#include <QRegularExpression>
+#include <algorithm>
 
 namespace breakline::ui {
 namespace {
@@ -141,6 +143,9 @@ Break parse_break(const QJsonValue& v) {
   b.explanation = text(o, "explanation");
   b.hints = strings(o, "hints");
   b.context = text(o, "context");
+  b.code = text(o, "code");
+  b.user = call_place(o.value(QLatin1String("user")));
+  if (b.user.line <= 0) b.user = {b.file, b.line, b.chain.isEmpty() ? QString() : b.chain.last().function};
   b.events = number(o, "events");
   b.after = ident(o, "after");
   b.before = ident(o, "before");
@@ -172,6 +177,10 @@ Target target(const QJsonValue& v) {
   t.edges = list(o, "edges", edge);
   t.breaks = list(o, "breaks", parse_break);
   t.uncloneable = strings(o, "uncloneable");
+  t.skipped_frames = list(o, "skipped_frames", [](const QJsonValue& s) {
+    const QJsonObject x = s.toObject();
+    return SkippedFrame{text(x, "name"), text(x, "file"), text(x, "reason"), number(x, "line")};
+  });
   if (t.id.isEmpty()) t.id = t.name;
   // Segment ids count per target; here they get its name in front, so that one selection can mean one
   // segment.
@@ -183,8 +192,10 @@ Target target(const QJsonValue& v) {
     qualify(s.id);
   }
   for (Edge& e : t.edges) qualify(e.from), qualify(e.to);
+  const int calls = number(o, "calls");
   for (Break& b : t.breaks) {
     if (b.target.isEmpty()) b.target = t.id;
+    b.per_call = calls > 0 ? double(b.events) / calls : b.events;
     qualify(b.before);
     qualify(b.after);
   }
@@ -260,6 +271,23 @@ int Report::graphs(const QString& target) const {
   return n;
 }
 
+QVector<const SkippedFrame*> Report::skipped_of(const QString& target) const {
+  QVector<const SkippedFrame*> out;
+  for (const Target& t : targets)
+    if (target.isEmpty() || t.id == target)
+      for (const SkippedFrame& s : t.skipped_frames) out.push_back(&s);
+  return out;
+}
+
+bool Report::holds(const Region& region, const Break& b) const {
+  const QString wanted = resolve(region.file);
+  const auto inside = [&](const QString& path, int line) {
+    return line >= region.line && line <= region.end_line && resolve(path) == wanted;
+  };
+  return inside(b.file, b.line) || std::any_of(b.chain.begin(), b.chain.end(),
+                                               [&](const CallPlace& c) { return inside(c.file, c.line); });
+}
+
 QString Report::resolve(const QString& path) const {
   if (path.isEmpty() || path.startsWith(QLatin1Char('<'))) return path;
   if (QFileInfo(path).isAbsolute()) return QDir::cleanPath(path);
@@ -317,6 +345,16 @@ Report parse_report(const QJsonObject& o) {
   });
   r.total_ms = o.value(QLatin1String("timing_ms")).toObject().value(QLatin1String("total")).toDouble();
   return r;
+}
+
+int traceback_line(const QString& traceback, const QString& file) {
+  static const QRegularExpression kPlace(QStringLiteral("File \"([^\"]+)\", line (\\d+)"));
+  int line = 0;
+  for (auto it = kPlace.globalMatch(traceback); it.hasNext();) {
+    const QRegularExpressionMatch m = it.next();
+    if (QDir::cleanPath(m.captured(1)) == file) line = m.captured(2).toInt();
+  }
+  return line;
 }
 
 OverlayKey parse_overlay_key(const QString& key) {

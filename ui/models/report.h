@@ -56,11 +56,22 @@ struct Edge {
 /// break.
 struct Break {
   QString id, target, reason, reason_id, gb_id, file, explanation, context, after, before, knowledge;
+  double per_call = 0;  ///< executions in one call of the target, on average
+  QString code;         ///< the instruction's source text on one line
   int line = 0, column = -1, end_line = 0, end_column = -1, events = 0;
   QVector<CallPlace> chain;
+  /// The innermost place in the user's own code: the break's own, or the line that called into a library.
+  CallPlace user;
+  bool in_library() const { return user.line > 0 && (user.line != line || user.file != file); }
   QStringList hints;
   QString effective = QStringLiteral("allow"), policy_source;
   bool is_error() const { return effective == QLatin1String("error"); }
+};
+
+/// A code object whose frames were left whole to CPython.
+struct SkippedFrame {
+  QString name, file, reason;
+  int line = 0;
 };
 
 struct TargetError {
@@ -74,6 +85,7 @@ struct Target {
   QVector<Segment> segments;
   QVector<Edge> edges;
   QVector<Break> breaks;
+  QVector<SkippedFrame> skipped_frames;
   QStringList uncloneable;
   std::optional<TargetError> error;
 };
@@ -120,6 +132,10 @@ struct Report {
   /// Breaks of one target, or of all when `target` is empty; order of the report.
   QVector<const Break*> breaks_of(const QString& target) const;
   int graphs(const QString& target) const;
+  /// Frames that were not traced at all, of one target or of all.
+  QVector<const SkippedFrame*> skipped_of(const QString& target) const;
+  /// Whether a break happens at the lines of a region or in what they call.
+  bool holds(const Region& region, const Break& b) const;
   /// Absolute, clean path of a report file name (relative ones are relative to the script's folder).
   QString resolve(const QString& file) const;
   /// Innermost region that holds a line, or null.
@@ -127,6 +143,9 @@ struct Report {
 };
 
 using ReportPtr = std::shared_ptr<const Report>;
+
+/// The last `File "…", line N` of a traceback that names `file` (absolute); 0 when none does.
+int traceback_line(const QString& traceback, const QString& file);
 
 /// Never fails; a wrong `schema` is left for the caller to refuse.
 Report parse_report(const QJsonObject& json);

@@ -2,7 +2,10 @@
 #include "ui/models/words.h"
 
 #include <QCoreApplication>
+#include <QFileInfo>
 #include <QHash>
+
+#include "ui/models/report.h"
 
 namespace breakline::ui {
 namespace {
@@ -63,6 +66,13 @@ QString problem_heading(const QString& kind) {
   if (!known) return {};
   const QString words = QCoreApplication::translate("Problem", known);
   return words == QLatin1String(known) ? QString() : words;
+}
+
+QString skipped_words(const SkippedFrame& s) {
+  const QString place =
+      s.line > 0 ? QStringLiteral("%1:%2").arg(QFileInfo(s.file).fileName()).arg(s.line) : s.file;
+  return QCoreApplication::translate("Report", "%1 (%2) was left whole to Python: %3")
+      .arg(s.name, place, s.reason);
 }
 
 QString source_words(const QString& source) {

@@ -5,6 +5,8 @@
 
 namespace breakline::ui {
 
+struct SkippedFrame;
+
 /// `one` or `many` with %1 replaced by the number.
 inline QString counted(qsizetype n, const QString& one, const QString& many) {
   return (n == 1 ? one : many).arg(n);
@@ -18,6 +20,8 @@ QString kind_word(const QString& kind);
 QString phase_words(const QString& phase, const QString& text);
 /// A few words before the engine's English sentence about a bad input of this kind; empty in English.
 QString problem_heading(const QString& kind);
+/// A frame that was not traced: its name, its place and why.
+QString skipped_words(const SkippedFrame& frame);
 /// Who decided a policy: "default" and the like in words, a key as it is.
 QString source_words(const QString& source);
 

@@ -9,7 +9,29 @@ namespace breakline::ui {
 void Panel::select_break(const QString& id) {
   const ReportPtr r = report();
   const Break* b = r ? r->find_break(id) : nullptr;
-  if (b) selection()->set({SelectionKind::Break, b->id, r->resolve(b->file), b->line, b->end_line});
+  if (b)
+    selection()->set({SelectionKind::Break, b->id, place_file(*b), b->user.line,
+                      b->in_library() ? b->user.line : b->end_line});
+}
+
+QString Panel::place_file(const Break& b) const {
+  const ReportPtr r = report();
+  return r ? r->resolve(b.user.file) : b.user.file;
+}
+
+std::optional<Panel::Waiting> Panel::waiting() const {
+  if (report() || (session()->request().target.isEmpty() && document()->path().isEmpty()))
+    return std::nullopt;
+  if (session()->running() && !session()->request().target.isEmpty()) {
+    const QString name = QFileInfo(session()->request().file()).fileName();
+    return Waiting{tr("Loading…"), tr("%1 is run and compiled; the result comes here.").arg(name)};
+  }
+  const Problem& problem = session()->problem();
+  if (problem.empty()) return std::nullopt;
+  if (problem.kind == QLatin1String("stopped"))
+    return Waiting{tr("Stopped"), tr("Recompile (F5) runs it again.")};
+  return Waiting{tr("Not compiled"),
+                 tr("It failed: see the Error tab. Mend it and save, or press Recompile (F5).")};
 }
 
 void Panel::select_segment(const QString& id) {

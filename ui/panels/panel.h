@@ -5,6 +5,7 @@
 #include <QList>
 #include <QString>
 #include <QWidget>
+#include <optional>
 
 #include "ui/controller/document.h"
 #include "ui/controller/selection.h"
@@ -36,8 +37,10 @@ class Panel : public QWidget {
 
  signals:
   void settled_changed();
-  /// Asks the shell to bring a panel to the front.
+  /// Asks the shell to bring a panel to the front and give it the keyboard.
   void wants_panel(const QString& id);
+  /// The same without the keyboard: the user did not ask for it.
+  void wants_front(const QString& id);
   /// Asks the shell to run one of its commands ("open", "measure" …).
   void wants_command(const QString& id);
 
@@ -47,6 +50,20 @@ class Panel : public QWidget {
   Document* document() const { return context_.document; }
   Theme* theme() const { return context_.theme; }
   ReportPtr report() const { return context_.session->report(); }
+
+  /// What an empty pane says while a file is open but has no report; none when that is not so.
+  struct Waiting {
+    QString heading, words;
+  };
+  std::optional<Waiting> waiting() const;
+  /// Calls `refresh` whenever `waiting` may answer something else.
+  template <class P>
+  void follow_waiting(P* panel, void (P::*refresh)()) {
+    for (auto signal : {&Session::report_changed, &Session::state_changed, &Session::problem_changed})
+      connect(session(), signal, panel, refresh);
+  }
+  /// Where a break is for its user: its own place, or the line that called into a library.
+  QString place_file(const Break& b) const;
 
   /// Selects a break, segment or region with its place.
   void select_break(const QString& id);

@@ -109,12 +109,20 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
     latency_words_->setText(delta_words_ + tr("recompiled in %1").arg(format_us(ms * 1e3)));
   });
   connect(document_, &Document::loaded, this, [this] {
+    session_->set_source(document_->disk_text());
+    if (std::exchange(outside_banner_, false)) banner_->hide();
     setWindowFilePath(document_->path());
     setWindowTitle(tr("%1[*] – Breakline Studio").arg(QFileInfo(document_->path()).fileName()));
     if (document_->read_only() && !document_->problem().isEmpty())
       session_->set_problem({QStringLiteral("not_utf8"), document_->problem(), {}, 2});
   });
   connect(document_, &Document::changed_outside, this, &MainWindow::changed_outside);
+  connect(document_, &Document::as_before, this, [this] {
+    source_->set_orphaned(false);
+    if (std::exchange(outside_banner_, false)) banner_->hide(), show_problem();
+  });
+  connect(session_, &Session::stale_changed, this, &MainWindow::refresh_stale);
+  connect(session_, &Session::report_changed, this, &MainWindow::refresh_stale);
   connect(theme_, &Theme::changed, this, &MainWindow::restyle);
   restyle();
   refresh_targets();
@@ -249,8 +257,8 @@ void MainWindow::make_tool_bar() {
     bar->addWidget(gap);
     return c;
   };
-  graphs_ = chip("chip_graphs", tr("Compiled graphs; opens the partition graph"), "graph");
-  breaks_ = chip("chip_breaks", tr("Graph breaks; opens their list"), "breaks");
+  graphs_ = chip("chip_graphs", {}, "graph");
+  breaks_ = chip("chip_breaks", {}, "breaks");
   ratio_ = chip("chip_ratio", tr("Eager time ÷ compiled time; opens the timings"), "timings");
 }
 
@@ -273,11 +281,15 @@ void MainWindow::make_docks() {
     row->setSpacing(4);
     auto* words = new QLabel(title, bar);
     row->addWidget(words);
+    auto* note = new QLabel(bar);
+    note->setObjectName(QStringLiteral("stale_note"));
+    note->hide();
+    row->addWidget(note);
     row->addStretch(1);
     for (QWidget* tool : panel->title_tools()) row->addWidget(tool);
     bar->setFixedHeight(30);
     dock->setTitleBarWidget(bar);
-    docks_.insert(id, {dock, panel, bar, words});
+    docks_.insert(id, {dock, panel, bar, words, note});
     if (id == QLatin1String("source")) source_ = static_cast<SourcePanel*>(panel);
     for (QAction* a : panel->commands()) {
       if (a->objectName().isEmpty())
@@ -290,6 +302,9 @@ void MainWindow::make_docks() {
                                QLatin1String(entry.shortcut), [this, id] { show_panel(id); });
     show->setToolTip(tr("Bring %1 to the front").arg(title));
     connect(panel, &Panel::wants_panel, this, &MainWindow::show_panel);
+    connect(panel, &Panel::wants_front, this, [this](const QString& front) {
+      if (docks_.contains(front)) bring_to_front(docks_[front].widget);
+    });
     connect(panel, &Panel::wants_command, this, &MainWindow::run_command);
     connect(panel, &Panel::settled_changed, this, [this] {
       if (settled()) update();
@@ -365,7 +380,7 @@ void MainWindow::title_visibility() {
   QMainWindow* area = dock_area(this);
   for (const Dock& d : std::as_const(docks_)) {
     const bool tabbed = !area->tabifiedDockWidgets(d.widget).isEmpty() && !d.widget->isFloating();
-    const bool tools = d.title->layout()->count() > 2;
+    const bool tools = d.title->layout()->count() > 3 || !d.title_note->text().isEmpty();
     d.title_words->setVisible(!tabbed);
     d.title->setFixedHeight(tabbed && !tools ? 0 : 30);
   }
@@ -423,8 +438,12 @@ void MainWindow::make_status_bar() {
   state_words_->setObjectName(QStringLiteral("status_state"));
   latency_words_ = new QLabel(this);
   latency_words_->setObjectName(QStringLiteral("status_latency"));
+  stale_words_ = new QLabel(this);
+  stale_words_->setObjectName(QStringLiteral("status_stale"));
+  stale_words_->hide();
   statusBar()->addWidget(engine_words_);
   statusBar()->addWidget(state_words_);
+  statusBar()->addWidget(stale_words_);
   statusBar()->addPermanentWidget(latency_words_);
 }
 
@@ -475,7 +494,12 @@ void MainWindow::open_request(const OpenRequest& request) {
       session_->set_problem({QStringLiteral("unreadable"), document_->problem(), {}, 2});
       return;
     }
-    if (document_->read_only()) return;
+    if (document_->read_only()) {
+      const Problem problem = session_->problem();
+      session_->close();  // what is on the screen would belong to another file
+      session_->set_problem(problem);
+      return;
+    }
   }
   session_->open(request);
 }
@@ -534,7 +558,8 @@ bool MainWindow::save() {
 
 void MainWindow::changed_outside(bool removed) {
   if (removed) {
-    source_->set_orphaned();
+    source_->set_orphaned(true);
+    outside_banner_ = true;
     banner_->show_message(
         Banner::Kind::Warning,
         tr("%1 was removed from the disk: your text is kept here, save it to bring it back.")
@@ -543,19 +568,38 @@ void MainWindow::changed_outside(bool removed) {
          {tr("Save as…"), QStringLiteral("banner_save_as"), [this] { ask_save_as(); }}});
     return;
   }
-  if (!source_->modified()) {
-    if (document_->reload() && !session_->request().target.isEmpty()) session_->recompile();
-    return;
-  }
+  // Nothing typed, or the very same text typed here and written there: no conflict.
+  if (!source_->edited() || document_->other_text() == source_->text()) return load_from_disk();
+  outside_banner_ = true;
   banner_->show_message(Banner::Kind::Warning,
                         tr("%1 was changed by another program, and you have unsaved text.")
                             .arg(QFileInfo(document_->path()).fileName()),
                         {{tr("Load the file"), QStringLiteral("banner_load"),
                           [this] {
                             banner_->hide();
-                            if (document_->reload()) session_->recompile();
+                            load_from_disk();
                           }},
                          {tr("Keep my text"), QStringLiteral("banner_keep"), [this] { banner_->hide(); }}});
+}
+
+void MainWindow::load_from_disk() {
+  if (document_->reload() && !session_->request().target.isEmpty()) session_->recompile();
+}
+
+void MainWindow::refresh_stale() {
+  const QString note = session_->stale_note();
+  stale_words_->setText(note.isEmpty() ? note : tr("shown: results %1").arg(note));
+  stale_words_->setVisible(!note.isEmpty());
+  const QString color = QStringLiteral("color: %1").arg(theme_->css(Tone::BreakAllowed));
+  stale_words_->setStyleSheet(color);
+  for (const char* id : {"graph", "breaks"}) {
+    QLabel* words = docks_[QLatin1String(id)].title_note;
+    words->setText(note);
+    words->setVisible(!note.isEmpty());
+    words->setStyleSheet(color);
+  }
+  title_visibility();
+  refresh_chips();
 }
 
 void MainWindow::refresh_targets() {
@@ -585,9 +629,12 @@ void MainWindow::refresh_targets() {
 void MainWindow::refresh_chips() {
   const ReportPtr r = session_->report();
   const QString target = session_->current_target();
+  const QString graphs_tip = tr("Compiled graphs; opens the partition graph");
+  QStringList breaks_tip{tr("Graph breaks; opens their list")};
   if (!r) {
-    graphs_->set_parts({{tr("no graphs"), Tone::Quiet}}, Tone::Line, Tone::Raised);
-    breaks_->set_parts({{tr("no breaks"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+    const bool loading = session_->running() && !session_->request().target.isEmpty();
+    graphs_->set_parts({{loading ? tr("graphs…") : tr("no graphs"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+    breaks_->set_parts({{loading ? tr("breaks…") : tr("no breaks"), Tone::Quiet}}, Tone::Line, Tone::Raised);
   } else {
     const int graphs = r->graphs(target);
     graphs_->set_parts(
@@ -606,6 +653,9 @@ void MainWindow::refresh_chips() {
     if (!breaks.isEmpty()) parts.push_back({QStringLiteral(":"), Tone::Text});
     if (allowed) parts.push_back({tr(" %1 allowed").arg(allowed), Tone::BreakAllowed});
     if (errors) parts.push_back({tr(" %1 error").arg(errors), Tone::BreakError, true});
+    const auto skipped = r->skipped_of(target);
+    if (!skipped.isEmpty()) parts.push_back({tr(" +%1 skipped").arg(skipped.size()), Tone::BreakAllowed});
+    for (const SkippedFrame* s : skipped) breaks_tip << skipped_words(*s);
     breaks_->set_parts(parts,
                        errors    ? Tone::BreakError
                        : allowed ? Tone::BreakAllowed
@@ -618,6 +668,12 @@ void MainWindow::refresh_chips() {
                        : QString();
     last_counts_ = counts;
   }
+  const QString note = session_->stale_note();
+  for (Chip* c : {graphs_, breaks_}) c->set_stale(!note.isEmpty());
+  if (!note.isEmpty()) breaks_tip.prepend(tr("These counts are %1.").arg(note));
+  graphs_->setToolTip(note.isEmpty() ? graphs_tip
+                                     : tr("These counts are %1.").arg(note) + QLatin1Char('\n') + graphs_tip);
+  breaks_->setToolTip(breaks_tip.join(QLatin1Char('\n')));
   const TimingsPtr t = session_->timings(target);
   const Arm* arm = t ? t->headline(session_->request().device) : nullptr;
   if (arm) {
@@ -632,7 +688,7 @@ void MainWindow::refresh_chips() {
   } else {
     ratio_->set_parts({{tr("not measured"), Tone::Quiet}}, Tone::Line, Tone::Raised);
   }
-  ratio_->set_stale(session_->timings_stale(target));
+  ratio_->set_stale(session_->timings_stale(target) || (arm && !note.isEmpty()));
 }
 
 void MainWindow::refresh_state() {
@@ -655,6 +711,7 @@ void MainWindow::refresh_state() {
     banner_->hide();
     show_problem();
   }
+  if (!session_->report()) refresh_chips();
   refresh_status();
 }
 
@@ -748,7 +805,7 @@ void MainWindow::restyle() {
       a->setIcon(
           theme_->icon(icon, a->objectName() == QLatin1String("recompile") ? Tone::Segment : Tone::Text));
   }
-  refresh_chips();
+  refresh_stale();
   refresh_status();
 }
 

@@ -60,6 +60,7 @@ class MainWindow : public QMainWindow {
     Panel* panel;
     QWidget* title;
     QLabel* title_words;
+    QLabel* title_note;
   };
   void make_actions();
   void make_tool_bar();
@@ -83,6 +84,8 @@ class MainWindow : public QMainWindow {
   void show_problem();
   void show_still_running(int ms, const QString& phase);
   void changed_outside(bool removed);
+  void load_from_disk();
+  void refresh_stale();
   void show_palette();
   void restyle();
 
@@ -104,9 +107,11 @@ class MainWindow : public QMainWindow {
   QLabel* engine_words_ = nullptr;
   QLabel* state_words_ = nullptr;
   QLabel* latency_words_ = nullptr;
+  QLabel* stale_words_ = nullptr;
   QString last_counts_, delta_words_;
   QByteArray layouts_[2];  ///< the user's own, for wide and narrow windows
-  bool narrow_ = false, running_banner_ = false, arranged_ = false, repaint_due_ = false;
+  bool narrow_ = false, running_banner_ = false, outside_banner_ = false, arranged_ = false,
+       repaint_due_ = false;
 };
 
 }  // namespace breakline::ui

@@ -100,6 +100,8 @@ void EmptyState::set_action(const QString& text, std::function<void()> run) {
   button_->show();
 }
 
+void EmptyState::offer(bool on) { button_->setVisible(on && run_); }
+
 void EmptyState::set_words(const QString& heading, const QString& words) {
   heading_->setText(heading);
   words_->setText(words);

@@ -42,6 +42,8 @@ class EmptyState : public QFrame {
   /// Adds the button; `run` is called when it is pressed.
   void set_action(const QString& text, std::function<void()> run);
   void set_words(const QString& heading, const QString& words);
+  /// Hides or shows the button of `set_action`.
+  void offer(bool on);
 
  private:
   QLabel* heading_;

@@ -19,6 +19,7 @@ Chip::Chip(Theme* theme, QWidget* parent) : QAbstractButton(parent), theme_(them
   connect(&delay_, &QTimer::timeout, this, [this] {
     spinner_ = true;
     spin_.start();
+    updateGeometry();
     update();
   });
   connect(&spin_, &QTimer::timeout, this, [this] {
@@ -49,17 +50,20 @@ void Chip::set_busy(bool busy) {
     delay_.stop();
     spin_.stop();
     spinner_ = false;
+    updateGeometry();
   }
   update();
 }
 
 void Chip::set_stale(bool stale) {
+  if (stale == stale_) return;
   stale_ = stale;
   update();
 }
 
 QSize Chip::sizeHint() const {
-  int width = 2 * kPadding;
+  // The spinner stands behind the words, never on them.
+  int width = 2 * kPadding + (spinner_ ? kSpinner + kGap : 0);
   for (const Part& p : parts_) {
     QFont f = font();
     f.setBold(p.bold);
@@ -71,11 +75,12 @@ QSize Chip::sizeHint() const {
 void Chip::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  if (busy_ || stale_ || !isEnabled()) painter.setOpacity(0.5);
+  // Dimmed by colour, not by opacity: the words stay readable.
+  const bool dim = busy_ || stale_ || !isEnabled();
   const QRectF box = QRectF(rect()).adjusted(1, 1, -1, -1);
-  QColor border = theme_->color(border_);
+  QColor border = theme_->color(dim ? Tone::Line : border_);
   if (hasFocus()) border = theme_->color(Tone::Accent);
-  painter.setPen(QPen(border, hasFocus() ? 2 : 1));
+  painter.setPen(QPen(border, hasFocus() ? 2 : 1, stale_ && !hasFocus() ? Qt::DashLine : Qt::SolidLine));
   painter.setBrush(theme_->color(underMouse() && isEnabled() ? Tone::Hover : fill_));
   painter.drawRoundedRect(box, box.height() / 2, box.height() / 2);
   int x = kPadding;
@@ -83,13 +88,12 @@ void Chip::paintEvent(QPaintEvent*) {
     QFont f = font();
     f.setBold(p.bold);
     painter.setFont(f);
-    painter.setPen(theme_->color(p.tone));
+    painter.setPen(theme_->color(dim ? Tone::Quiet : p.tone));
     const int w = painter.fontMetrics().horizontalAdvance(p.text);
     painter.drawText(QRect(x, 0, w + 2, height()), Qt::AlignVCenter | Qt::AlignLeft, p.text);
     x += w;
   }
   if (spinner_) {
-    painter.setOpacity(1);
     painter.setPen(QPen(theme_->color(Tone::Accent), 2, Qt::SolidLine, Qt::RoundCap));
     painter.setBrush(Qt::NoBrush);
     const QRectF ring(width() - kSpinner - kGap, (height() - kSpinner) / 2.0, kSpinner, kSpinner);

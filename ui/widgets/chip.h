@@ -24,6 +24,7 @@ class Chip : public QAbstractButton {
   void set_busy(bool busy);
   /// The value belongs to an older compile.
   void set_stale(bool stale);
+  bool stale() const { return stale_; }
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return sizeHint(); }
 

@@ -192,6 +192,47 @@ class Live(Case):
         self.assertEqual(again["breaks"][0]["events"], before["breaks"][0]["events"])
         self.assertEqual(self.engine.text("recompile"), "inside 1\n")
 
+    def test_an_error_of_the_script_is_no_error_of_its_calls(self):
+        # three calls of one kind, a break inside a helper, and one inside the library that the helper calls
+        path = self.write(
+            "import sys\nimport torch\n\ndef helper(x):\n    print('called')\n    return x + 1\n\n"
+            "@torch.compile\ndef f(x):\n    return helper(x) * 2\n\n"
+            "for _ in range(3):\n    f(torch.zeros(2))\nsys.exit(7)\n"
+        )
+        report = self.engine.call("open", target=path)
+        target = report["targets"][0]
+        self.assertEqual((target["error"]["type"], target["error"]["message"], target["error"]["break"]), ("SystemExit", "7", None))
+        (item,) = target["breaks"]
+        self.assertEqual((item["code"], item["events"], target["calls"]), ("print('called')", 3, 3))
+        self.assertEqual((item["user"]["file"], item["user"]["line"], item["user"]["function"]), (str(self.folder / path), 5, "helper"))
+        # a region counts what its lines call
+        self.assertEqual({g["qualname"]: g["breaks"] for g in report["regions"]}, {"helper": 1, "f": 1})
+        profile = self.engine.call("profile")
+        self.assertEqual((profile["note"], profile["breaks"][0]["events"]), ("", 1))
+        report = self.engine.call("policy.set", overlays=[{"key": "fn:m.py:f", "value": "allow"}])
+        target = report["targets"][0]
+        self.assertEqual((target["breaks"][0]["events"], target["calls"]), (1, 1))
+        self.assertEqual(target["error"]["type"], "SystemExit")
+        report = self.engine.call("policy.set", overlays=[{"key": "fn:m.py:f", "value": "error"}])
+        self.assertIn("Unsupported", report["targets"][0]["error"]["type"])
+        report = self.engine.call("policy.set", overlays=[])
+        self.assertEqual(report["targets"][0]["error"]["type"], "SystemExit")
+
+    def test_breaks_in_a_library_belong_to_the_line_that_called_it(self):
+        library = os.path.join(str(self.folder), "site-packages")
+        os.makedirs(library)
+        with open(os.path.join(library, "far.py"), "w") as file:
+            file.write("def away(x):\n    print('far')\n    return x * 3\n")
+        path = self.write(
+            f"import sys\nsys.path.insert(0, {library!r})\nimport torch\nimport far\n\n"
+            "@torch.compile\ndef f(x):\n    x = x + 1\n    return far.away(x)\n\nf(torch.zeros(2))\n"
+        )
+        report = self.engine.call("open", target=path)
+        (item,) = report["breaks"]
+        self.assertTrue(item["file"].endswith("far.py"))
+        self.assertEqual((item["user"]["file"], item["user"]["line"], item["user"]["function"]), (str(self.folder / path), 9, "f"))
+        self.assertEqual([(g["qualname"], g["breaks"]) for g in report["regions"]], [("f", 1)])
+
     def test_profiles_that_are_not_taken_say_why(self):
         path = self.write(MODEL)
         self.engine.call("open", target=path, overlays=[{"key": "fn:m.py:f", "value": "error"}])

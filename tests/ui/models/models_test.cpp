@@ -8,6 +8,7 @@
 #include "ui/controller/engine_link.h"
 #include "ui/models/break_table_model.h"
 #include "ui/models/knowledge.h"
+#include "ui/models/line_map.h"
 #include "ui/models/python_outline.h"
 #include "ui/models/report.h"
 #include "ui/models/timings.h"
@@ -53,6 +54,7 @@ class ModelsTest : public QObject {
   void wrong_command_line_data();
   void wrong_command_line();
   void fuzzy();
+  void lines_are_followed();
 };
 
 void ModelsTest::report_is_read() {
@@ -304,6 +306,28 @@ void ModelsTest::wrong_command_line() {
 void ModelsTest::fuzzy() {
   QVERIFY(fuzzy_match(QStringLiteral("Switch light / dark"), QStringLiteral("sdark")));
   QVERIFY(!fuzzy_match(QStringLiteral("Stop"), QStringLiteral("pots")));
+}
+
+void ModelsTest::lines_are_followed() {
+  const QString old = QStringLiteral("a\nb\nc\nd\ne\n");
+  QVERIFY(LineMap(old, old).same());
+  QCOMPARE(LineMap(old, old).forward(3), 3);
+  const LineMap map(old, QStringLiteral("new\na\nB\nd\nx\ne\n"));
+  QCOMPARE(map.forward(1), 2);
+  QCOMPARE(map.forward(2), 0);  // changed
+  QCOMPARE(map.forward(3), 0);  // removed
+  QCOMPARE(map.forward(4), 4);
+  QCOMPARE(map.forward(5), 6);
+  QCOMPARE(map.back(1), 0);
+  QCOMPARE(map.back(6), 5);
+  QCOMPARE(map.forward(99), 0);
+  QCOMPARE(map.shown(2, 4), std::make_pair(4, 4));
+  QCOMPARE(map.shown(2, 3), std::make_pair(0, 0));
+  QCOMPARE(traceback_line(
+               QStringLiteral(
+                   "  File \"/m.py\", line 3, in f\n  File \"/m.py\", line 7\n  File \"/x.py\", line 9"),
+               QStringLiteral("/m.py")),
+           7);
 }
 
 QTEST_GUILESS_MAIN(ModelsTest)

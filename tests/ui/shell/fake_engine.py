@@ -126,10 +126,18 @@ def report(path):
             b["after"] = "%s/%d" % (target, i + 1)
             segments.append(segment(target, i + 1, path, "return" if i + 1 == len(rows) else "break"))
             edges.append({"from": b["before"], "to": b["after"], "break": b["id"], "kind": "break"})
+        skipped = []
+        if SCENARIO == "skipped":
+            skipped = [{"name": target + ".f", "file": path, "line": 35, "reason": "recompile limit"}]
+            breaks, edges, segments = [], [], []
+        if SCENARIO == "exits" and target == "step":
+            error = {"type": "SystemExit", "message": "7", "break": None,
+                     "traceback": "Traceback (most recent call last):\n  File \"%s\", line 46, in <module>\n"
+                                  "SystemExit: 7" % path}
         targets.append({"id": target, "name": target, "kind": "module" if target == "Net" else "function", "file": path,
                         "line": line, "fullgraph": False, "graphs": sum(1 for s in segments if s["ops"]),
                         "ops": sum(len(s["ops"]) for s in segments), "breaks_traced": len(breaks),
-                        "places": len(breaks), "recompiles": 0, "skipped": 0, "skipped_frames": [],
+                        "places": len(breaks), "recompiles": 0, "calls": 1, "skipped": len(skipped), "skipped_frames": skipped,
                         "segments": segments, "edges": edges, "breaks": breaks, "side_effects": target == "Net",
                         "uncloneable": [], "error": error})
     for key, kind, first, last, name, parent, declared in REGIONS:
@@ -205,8 +213,8 @@ def handle(message):
     def reply(result):
         send({"id": ident, "result": result})
 
-    def fail(code, text, kind="", traceback=""):
-        send({"id": ident, "error": {"code": code, "message": text, "data": {"kind": kind, "traceback": traceback}}})
+    def fail(code, text, kind="", traceback="", **place):
+        send({"id": ident, "error": {"code": code, "message": text, "data": {"kind": kind, "traceback": traceback, **place}}})
 
     if method == "hello":
         return reply({"protocol": 99 if SCENARIO == "protocol" else 1, "engine": "fake 0.1", "python": "3.11.7",
@@ -239,9 +247,13 @@ def handle(message):
                 wait.wait()
                 return fail(-32800, "cancelled")
             threading.Event().wait()
-        if "SYNTAX" in text:
+        if method != "policy.set" and "CRASH" in text:
+            os._exit(139)
+        if method != "policy.set" and "SYNTAX" in text:
+            line = text[:text.index("SYNTAX")].count("\n") + 1
             return fail(1, "demo_model.py has a syntax error in line 3: fix it and save again.", "syntax",
-                        "  File \"demo_model.py\", line 3\n    SYNTAX\nSyntaxError: invalid syntax")
+                        "  File \"demo_model.py\", line 3\n    SYNTAX\nSyntaxError: invalid syntax",
+                        file=State.path, line=line, column=2)
         if SCENARIO in ("missing_import", "missing_target", "bad_input", "no_compiled_call", "no_torch", "wrong_python"):
             return fail(1, "Bad input of kind %s: do something about it." % SCENARIO, SCENARIO)
         if SCENARIO == "raises":

@@ -59,7 +59,9 @@ struct WindowFixture {
     window->show();
   }
   // The text is given up, so that the window closes without a question.
-  ~WindowFixture() { window->source()->main_editor()->setModified(false); }
+  ~WindowFixture() {
+    if (window) window->source()->main_editor()->setModified(false);
+  }
 
   void open(const QString& suffix = {}, const QStringList& inputs = {}) {
     OpenRequest request;

@@ -6,10 +6,13 @@
 #include <QDir>
 #include <QFile>
 #include <QHeaderView>
+#include <QJsonArray>
+#include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTableWidget>
@@ -85,9 +88,19 @@ class WindowTest : public QObject {
   void an_engine_that_cannot_start();
   void saving_recompiles();
   void a_syntax_error_keeps_the_last_good_result();
+  void old_results_are_marked_as_such();
+  void a_crash_leaves_marked_results();
   void an_unwritable_file_keeps_the_text();
   void a_change_from_outside();
   void a_vanished_file();
+  void a_file_that_comes_back();
+  void an_error_of_the_script_comes_to_the_front();
+  void skipped_frames_are_named();
+  void empty_panes_fit_the_state();
+  void leaving_ends_the_engine();
+  void titles_have_room();
+  void chips_keep_their_words_clear();
+  void breaks_of_a_kind_can_be_told_apart();
   void invalid_utf8_and_missing_files();
   void overlays_by_dialog();
   void themes_and_contrast_data();
@@ -443,6 +456,64 @@ void WindowTest::a_syntax_error_keeps_the_last_good_result() {
   QTRY_VERIFY_WITH_TIMEOUT(!f.window->banner()->isVisible(), kPatience);
 }
 
+void WindowTest::old_results_are_marked_as_such() {
+  Fixture f;
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  auto* graphs = f.window->findChild<Chip*>(QStringLiteral("chip_graphs"));
+  auto* status = f.window->findChild<QLabel*>(QStringLiteral("status_stale"));
+  const auto notes = [&f] {
+    int n = 0;
+    for (const QLabel* note : f.window->findChildren<QLabel*>(QStringLiteral("stale_note")))
+      n += note->isVisible() && note->text().contains(QLatin1String("last text that compiled"));
+    return n;
+  };
+  QVERIFY(!graphs->stale() && !status->isVisible() && notes() == 0);
+  CodeEditor* editor = f.editor();
+  const QString good = editor->text();
+  const auto marks = [editor](int line) { return editor->markersAtLine(line - 1); };
+  const unsigned plain = marks(2), branch = marks(28);
+  QVERIFY(branch);
+  // Two new lines in front, the branch of line 28 rewritten, and a fault in line 2.
+  QString bad = good;
+  bad.replace(QLatin1String("if x.sum() > 0:"), QLatin1String("if x.sum() > 1:"));
+  f.edit_and_save(QStringLiteral("# new\nx SYNTAX\n") + bad);
+  QTRY_COMPARE_WITH_TIMEOUT(f.session->problem().kind, QStringLiteral("syntax"), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(graphs->stale(), kPatience);
+  QVERIFY(status->isVisible());
+  QCOMPARE(notes(), 2);
+  QVERIFY(graphs->toolTip().contains(QLatin1String("last text that compiled")));
+  QVERIFY(editor->annotation(1).contains(QLatin1String("syntax error")));
+  QVERIFY(marks(2) != plain);       // the broken line is marked
+  QVERIFY(marks(31) && marks(33));  // the print moved with its text
+  QVERIFY(marks(30) != branch);     // the rewritten branch has no break any more
+  QVERIFY(marks(33) & ~marks(32));  // only the line with the break has its mark
+  // A toggle works on the last good text; the failure of the edit stands.
+  f.click_policy(kNet, QStringLiteral("error"));
+  QTRY_COMPARE_WITH_TIMEOUT(f.chip("chip_breaks"), QStringLiteral("2 breaks: 1 allowed 1 error"), kPatience);
+  QVERIFY(graphs->stale());
+  QCOMPARE(f.session->problem().kind, QStringLiteral("syntax"));
+  f.edit_and_save(good);
+  QTRY_VERIFY_WITH_TIMEOUT(f.session->problem().empty(), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  QVERIFY(!graphs->stale() && !status->isVisible() && notes() == 0);
+  QVERIFY(editor->annotation(1).isEmpty());
+  QVERIFY(marks(28));
+}
+
+void WindowTest::a_crash_leaves_marked_results() {
+  Fixture f;
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  const unsigned branch = f.editor()->markersAtLine(27);
+  QVERIFY(branch);
+  write(f.path, "CRASH\n");  // by another program
+  QTRY_COMPARE_WITH_TIMEOUT(f.session->state(), EngineState::Died, kPatience);
+  QVERIFY(f.session->report());
+  QVERIFY(f.window->findChild<Chip*>(QStringLiteral("chip_breaks"))->stale());
+  for (int line = 0; line < f.editor()->lines(); ++line) QCOMPARE(f.editor()->markersAtLine(line), 0u);
+}
+
 void WindowTest::an_unwritable_file_keeps_the_text() {
   Fixture f;
   f.open();
@@ -490,6 +561,180 @@ void WindowTest::a_vanished_file() {
   QTest::mouseClick(f.button("banner_save"), Qt::LeftButton);
   QVERIFY(text_of(f.path).contains(QLatin1String("class Net")));
   QVERIFY(!f.window->source()->modified());
+}
+
+void WindowTest::a_file_that_comes_back() {
+  Fixture f;
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  const QString text = text_of(f.path), aside = f.path + QStringLiteral(".aside");
+  f.link->sent.clear();
+  QVERIFY(QFile::rename(f.path, aside));
+  QTRY_VERIFY_WITH_TIMEOUT(f.button("banner_save"), kPatience);
+  QVERIFY(QFile::rename(aside, f.path));
+  QTRY_VERIFY_WITH_TIMEOUT(!f.window->banner()->isVisible(), kPatience);  // quiet again
+  QVERIFY(!f.window->source()->modified());
+  QVERIFY(f.link->sent.isEmpty());
+  // Gone, then back with another text: nothing was typed, so it is no conflict.
+  QVERIFY(QFile::remove(f.path));
+  QTRY_VERIFY_WITH_TIMEOUT(f.window->banner()->isVisible(), kPatience);
+  write(f.path, "# new\n" + text.toUtf8());
+  QTRY_VERIFY_WITH_TIMEOUT(f.window->source()->text().startsWith(QLatin1String("# new")), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(f.link->sent.contains(QStringLiteral("reload")), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  QVERIFY(!f.window->banner()->isVisible() && !f.window->source()->modified());
+  // The whole folder made anew, as a checkout of another branch does.
+  const QString folder = QFileInfo(f.path).absolutePath();
+  QVERIFY(QDir(folder).removeRecursively());
+  QTRY_VERIFY_WITH_TIMEOUT(f.window->banner()->isVisible(), kPatience);
+  QVERIFY(QDir().mkpath(folder));
+  write(f.path, "# third\n" + text.toUtf8());
+  QTRY_VERIFY_WITH_TIMEOUT(f.window->source()->text().startsWith(QLatin1String("# third")), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  // With typed text it is a conflict, until the other program takes its change back.
+  f.editor()->insertAt(QStringLiteral("# mine\n"), 0, 0);
+  write(f.path, "# fourth\n");
+  QTRY_VERIFY_WITH_TIMEOUT(f.button("banner_load"), kPatience);
+  write(f.path, "# third\n" + text.toUtf8());
+  QTRY_VERIFY_WITH_TIMEOUT(!f.window->banner()->isVisible(), kPatience);
+  QVERIFY(f.window->source()->text().startsWith(QLatin1String("# mine")));
+  QVERIFY(f.window->source()->modified());
+  editor_done(f);
+}
+
+void WindowTest::an_error_of_the_script_comes_to_the_front() {
+  Fixture f(QStringLiteral("exits"));
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  auto* error = f.panel<ErrorPanel>("error");
+  QTRY_VERIFY_WITH_TIMEOUT(!error->visibleRegion().isEmpty(), kPatience);
+  QVERIFY(error->view()->toPlainText().contains(QLatin1String("SystemExit: 7")));
+  QCOMPARE(f.selection.current().kind, SelectionKind::None);  // no break is to blame
+  QVERIFY(f.editor()->annotation(45).contains(QLatin1String("SystemExit")));
+}
+
+void WindowTest::skipped_frames_are_named() {
+  Fixture f(QStringLiteral("skipped"));
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  auto* panel = f.panel<BreaksPanel>("breaks");
+  QCOMPARE(panel->table()->model()->rowCount(), 0);
+  QVERIFY(panel->foot()->text().contains(QLatin1String("step.f (demo_model.py:35)")));
+  QVERIFY(panel->foot()->text().contains(QLatin1String("recompile limit")));
+  for (const QLabel* label : panel->findChildren<QLabel*>())
+    QVERIFY(!label->text().contains(QLatin1String("whole graphs")));
+  QVERIFY(f.chip("chip_breaks").contains(QLatin1String("2 skipped")));
+  QVERIFY(f.window->findChild<Chip*>(QStringLiteral("chip_breaks"))
+              ->toolTip()
+              .contains(QLatin1String("recompile limit")));
+}
+
+void WindowTest::empty_panes_fit_the_state() {
+  const auto words = [](Fixture& f) {
+    QString all;
+    for (const EmptyState* empty : f.window->findChildren<EmptyState*>())
+      for (const QLabel* label : empty->findChildren<QLabel*>()) all += label->text() + QLatin1Char('\n');
+    return all;
+  };
+  const auto buttons = [](Fixture& f) {
+    QStringList all;
+    for (const EmptyState* empty : f.window->findChildren<EmptyState*>())
+      for (const QPushButton* b : empty->findChildren<QPushButton*>())
+        if (b->isVisibleTo(f.window.get()) && b->isEnabled()) all << b->text();
+    return all;
+  };
+  Fixture hang(QStringLiteral("hang"));
+  QVERIFY(words(hang).contains(QLatin1String("Open a script")));
+  QVERIFY(!buttons(hang).contains(QStringLiteral("Measure")));
+  hang.open();
+  QTRY_COMPARE_WITH_TIMEOUT(hang.session->state(), EngineState::Running, kPatience);
+  QVERIFY(words(hang).contains(QStringLiteral("Loading…")));
+  QVERIFY(!words(hang).contains(QLatin1String("Open a script and")));
+  QVERIFY(!buttons(hang).contains(QStringLiteral("Open…")) &&
+          !buttons(hang).contains(QStringLiteral("Measure")));
+  hang.session->stop();
+  QTRY_VERIFY_WITH_TIMEOUT(words(hang).contains(QLatin1String("Stopped")), kPatience);
+  Fixture failed(QStringLiteral("raises"));
+  failed.open();
+  QTRY_VERIFY_WITH_TIMEOUT(!failed.session->problem().empty(), kPatience);
+  QTRY_VERIFY_WITH_TIMEOUT(words(failed).contains(QLatin1String("see the Error tab")), kPatience);
+  QVERIFY(!buttons(failed).contains(QStringLiteral("Open…")));
+}
+
+void WindowTest::leaving_ends_the_engine() {
+  QTest::failOnWarning(QRegularExpression(QStringLiteral("QProcess: Destroyed")));
+  Fixture f(QStringLiteral("hang_deaf"));
+  f.open();
+  QTRY_COMPARE_WITH_TIMEOUT(f.session->state(), EngineState::Running, kPatience);
+  const qint64 pid = f.session->engine().pid;
+  QVERIFY(pid > 0 && QFile::exists(QStringLiteral("/proc/%1").arg(pid)));
+  f.window.reset();
+  f.session.reset();
+  QVERIFY(!QFile::exists(QStringLiteral("/proc/%1").arg(pid)));
+}
+
+void WindowTest::titles_have_room() {
+  Fixture f(QStringLiteral("grad"));
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  QVERIFY(f.window->findChild<QToolButton*>(QStringLiteral("measure_no_grad"))->isVisible());
+  for (const QSize size : {QSize(1280, 800), QSize(1920, 1080), QSize(1000, 700)}) {
+    f.window->resize(size);
+    QCoreApplication::processEvents();
+    for (const QWidget* title : f.window->findChildren<QWidget*>(QStringLiteral("panel_title")))
+      for (const QWidget* part : title->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (part->visibleRegion().isEmpty()) continue;  // behind another tab
+        const QByteArray what = QStringLiteral("%1 %2").arg(part->objectName()).arg(size.width()).toUtf8();
+        QVERIFY2(title->rect().contains(part->geometry()), what.constData());
+        const bool words = qobject_cast<const QLabel*>(part) || qobject_cast<const QToolButton*>(part);
+        QVERIFY2(!words || part->width() >= part->sizeHint().width(), what.constData());
+      }
+  }
+}
+
+void WindowTest::chips_keep_their_words_clear() {
+  Theme theme;
+  theme.set(QStringLiteral("light"));
+  Chip chip(&theme);
+  chip.set_parts({{QStringLiteral("graphs…"), Tone::Quiet}}, Tone::Line, Tone::Raised);
+  const int calm = chip.sizeHint().width();
+  chip.set_busy(true);
+  QTRY_VERIFY(chip.sizeHint().width() > calm + 12);  // the spinner has room of its own
+  chip.set_busy(false);
+  QCOMPARE(chip.sizeHint().width(), calm);
+}
+
+void WindowTest::breaks_of_a_kind_can_be_told_apart() {
+  BreakTableModel model;
+  const auto one = [](int line, const char* code) {
+    return QJsonObject{
+        {QStringLiteral("id"), QString::number(line)},
+        {QStringLiteral("reason"), QStringLiteral("untraced")},
+        {QStringLiteral("type"), QStringLiteral("function of an untraced module")},
+        {QStringLiteral("file"), QStringLiteral("/lib/library.py")},
+        {QStringLiteral("line"), 900},
+        {QStringLiteral("events"), 6},
+        {QStringLiteral("code"), QLatin1String(code)},
+        {QStringLiteral("user"), QJsonObject{{QStringLiteral("file"), QStringLiteral("/m.py")},
+                                             {QStringLiteral("line"), line},
+                                             {QStringLiteral("function"), QStringLiteral("f")}}}};
+  };
+  const QJsonObject target{
+      {QStringLiteral("id"), QStringLiteral("t0")},
+      {QStringLiteral("calls"), 3},
+      {QStringLiteral("breaks"), QJsonArray{one(4, "opt.step()"), one(5, "opt.zero_grad()")}}};
+  const QJsonObject json{{QStringLiteral("schema"), 1},
+                         {QStringLiteral("file"), QStringLiteral("/m.py")},
+                         {QStringLiteral("targets"), QJsonArray{target}}};
+  const auto report = std::make_shared<Report>(parse_report(json));
+  model.set(report, {}, {}, false, {});
+  QVERIFY(model.index(0, BreakTableModel::Why).data().toString().startsWith(QLatin1String("opt.step()")));
+  QVERIFY(
+      model.index(1, BreakTableModel::Why).data().toString().startsWith(QLatin1String("opt.zero_grad()")));
+  QCOMPARE(model.index(0, BreakTableModel::Line).data().toString(), QStringLiteral("4"));  // the user's line
+  QCOMPARE(model.index(0, BreakTableModel::Events).data().toString(), QStringLiteral("2"));  // per call
+  const QString tip = model.index(0, BreakTableModel::Why).data(Qt::ToolTipRole).toString();
+  QVERIFY(tip.contains(QLatin1String("opt.step()")) && tip.contains(QLatin1String("library.py")));
 }
 
 void WindowTest::invalid_utf8_and_missing_files() {

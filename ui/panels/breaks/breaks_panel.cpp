@@ -2,6 +2,7 @@
 #include "ui/panels/breaks/breaks_panel.h"
 
 #include <QHeaderView>
+#include <QLabel>
 #include <QMenu>
 #include <QPainter>
 #include <QStackedWidget>
@@ -65,7 +66,14 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   stack_->addWidget(empty_);
   stack_->addWidget(table_);
-  column->addWidget(stack_);
+  column->setSpacing(0);
+  column->addWidget(stack_, 1);
+  foot_ = new QLabel(this);
+  foot_->setObjectName(QStringLiteral("quiet_note"));
+  foot_->setWordWrap(true);
+  foot_->setMinimumWidth(1);
+  foot_->hide();
+  column->addWidget(foot_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
             if (!following_ && now.isValid()) select_break(now.data(BreakTableModel::IdRole).toString());
@@ -74,7 +82,7 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
           [this](const QModelIndex& now) { select_break(now.data(BreakTableModel::IdRole).toString()); });
   connect(table_, &QTableView::activated, this, [this] { emit wants_panel(QStringLiteral("details")); });
   connect(table_, &QWidget::customContextMenuRequested, this, &BreaksPanel::open_menu);
-  connect(session(), &Session::report_changed, this, &BreaksPanel::refresh);
+  follow_waiting(this, &BreaksPanel::refresh);
   connect(session(), &Session::profiles_changed, this, &BreaksPanel::refresh);
   connect(session(), &Session::target_changed, this, &BreaksPanel::refresh);
   connect(session(), &Session::strict_preview_changed, this, &BreaksPanel::refresh);
@@ -88,11 +96,30 @@ void BreaksPanel::refresh() {
   model_->set(report(), target, session()->profiles(), session()->strict_preview(),
               session()->profiling() ? tr("Being measured…") : tr("Not measured yet: press Measure."));
   following_ = false;
-  if (report())
+  const auto skipped = report() ? report()->skipped_of(target) : QVector<const SkippedFrame*>();
+  if (const auto w = waiting())
+    empty_->set_words(w->heading, w->words);
+  else if (!report())
+    empty_->set_words(tr("No breaks to show"), tr("Open a script and its graph breaks are listed here."));
+  else if (skipped.isEmpty())
     empty_->set_words(tr("No graph breaks"), tr("Everything that was traced is in whole graphs."));
   else
-    empty_->set_words(tr("No breaks to show"), tr("Open a script and its graph breaks are listed here."));
+    empty_->set_words(tr("Not everything was traced"),
+                      tr("No break, but code was left to Python as a whole."));
   stack_->setCurrentIndex(model_->rowCount() ? 1 : 0);
+  QStringList foot;
+  for (const SkippedFrame* s : skipped) foot << tr("Skipped:") + QLatin1Char(' ') + skipped_words(*s);
+  const QString cost = model_->rowCount() && !session()->profiling() ? model_->why_no_costs() : QString();
+  if (!cost.isEmpty()) foot << tr("Cost:") + QLatin1Char(' ') + cost;
+  foot_->setToolTip(foot.join(QLatin1Char('\n')));
+  constexpr qsizetype kMostLines = 3;
+  if (foot.size() > kMostLines) {
+    const qsizetype more = foot.size() - kMostLines + 1;
+    foot.resize(kMostLines - 1);
+    foot << tr("… and %1 more").arg(more);
+  }
+  foot_->setText(foot.join(QLatin1Char('\n')));
+  foot_->setVisible(!foot.isEmpty());
   follow();
 }
 
@@ -113,13 +140,12 @@ void BreaksPanel::open_menu(const QPoint& at) {
   if (!b) return;
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  const QString file = key_file(b->file);
-  const QString line_key =
-      QStringLiteral("lines:%1:%2-%3").arg(file).arg(b->line).arg(std::max(b->line, b->end_line));
+  const QString file = key_file(place_file(*b));
+  const int last = b->in_library() ? b->user.line : std::max(b->line, b->end_line);
+  const QString line_key = QStringLiteral("lines:%1:%2-%3").arg(file).arg(b->user.line).arg(last);
   QString function_key;
-  if (!b->chain.isEmpty() && !b->chain.last().function.isEmpty() &&
-      !b->chain.last().function.startsWith(QLatin1Char('<')))
-    function_key = QStringLiteral("fn:%1:%2").arg(file, b->chain.last().function);
+  if (!b->user.function.isEmpty() && !b->user.function.startsWith(QLatin1Char('<')))
+    function_key = QStringLiteral("fn:%1:%2").arg(file, b->user.function);
   for (const auto& [title, key] :
        {std::pair(tr("This line"), line_key), std::pair(tr("This function"), function_key)}) {
     if (key.isEmpty()) continue;

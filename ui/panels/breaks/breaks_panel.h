@@ -4,6 +4,7 @@
 #include "ui/models/break_table_model.h"
 #include "ui/panels/panel.h"
 
+class QLabel;
 class QStackedWidget;
 class QTableView;
 
@@ -15,6 +16,7 @@ class BreaksPanel : public Panel {
   Q_OBJECT
  public:
   BreaksPanel(const PanelContext& context, QWidget* parent);
+  QLabel* foot() const { return foot_; }
   QTableView* table() const { return table_; }
 
  private:
@@ -24,6 +26,7 @@ class BreaksPanel : public Panel {
   QTableView* table_;
   QStackedWidget* stack_;
   EmptyState* empty_;
+  QLabel* foot_;
   BreakTableModel* model_;
   bool following_ = false;
 };

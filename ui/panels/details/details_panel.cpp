@@ -42,17 +42,21 @@ DetailsPanel::DetailsPanel(const PanelContext& context, QWidget* parent) : Panel
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(tr("Nothing selected"), tr("Select a break, a segment, a region or a line."));
+  auto* empty = new EmptyState({}, {});
   empty->set_action(tr("Go to the first break"), [this] {
     if (const ReportPtr r = report())
       for (const Break* b : r->breaks_of(session()->current_target())) return select_break(b->id);
   });
-  auto* first = empty->findChild<QPushButton*>();
-  auto offer = [this, first] {
+  auto offer = [this, empty] {
     const ReportPtr r = report();
-    first->setVisible(r && !r->breaks_of(session()->current_target()).isEmpty());
+    if (const auto w = waiting())
+      empty->set_words(w->heading, w->words);
+    else
+      empty->set_words(tr("Nothing selected"), tr("Select a break, a segment, a region or a line."));
+    empty->offer(r && !r->breaks_of(session()->current_target()).isEmpty());
   };
-  connect(session(), &Session::report_changed, first, offer);
+  for (auto signal : {&Session::report_changed, &Session::state_changed, &Session::problem_changed})
+    connect(session(), signal, empty, offer);
   offer();
   browser_ = new QTextBrowser(this);
   browser_->setObjectName(QStringLiteral("details"));
@@ -164,11 +168,20 @@ QString DetailsPanel::break_page(const Break& b) const {
   const QString place =
       tr("%1, line %2").arg(QFileInfo(b.file).fileName()).arg(b.line) +
       (b.column >= 0 ? tr(", columns %1–%2").arg(b.column + 1).arg(b.end_column) : QString());
+  // A break inside a library is first of all that line of the user's which called it.
+  QString where = place_link(b.file, b.line, place);
+  if (b.in_library())
+    where =
+        place_link(b.user.file, b.user.line,
+                   tr("%1, line %2").arg(QFileInfo(b.user.file).fileName()).arg(b.user.line) +
+                       (b.user.function.isEmpty() ? QString() : QStringLiteral(" · ") + b.user.function)) +
+        QStringLiteral("<br>%1 %2").arg(quiet(tr("happens in")), where);
+  if (!b.code.isEmpty()) page += QStringLiteral("<p><code>%1</code></p>").arg(html(b.code));
   page += QStringLiteral("<p>%1<br>%2</p>")
-              .arg(place_link(b.file, b.line, place),
+              .arg(where,
                    quiet(tr("%1, decided by %2")
                              .arg(b.is_error() ? tr("error") : tr("allowed"), source_words(b.policy_source)) +
-                         QStringLiteral(" · ") + counted(b.events, tr("%1 event"), tr("%1 events"))));
+                         QStringLiteral(" · ") + tr("%1 per call").arg(b.per_call, 0, 'g', 3)));
   const ProfilePtr profile = session()->profile(b.target);
   if (const BreakCost* cost = profile ? profile->of_break(b.id) : nullptr)
     page += QStringLiteral("<p><b>%1</b> %2</p>").arg(tr("Cost:"), html(cost_words(*cost)));
@@ -338,10 +351,11 @@ QString DetailsPanel::region_page(const Region& g) const {
       page += QStringLiteral("<p>%1</p>").arg(quiet(s.note));
   QString inside;
   for (const Break* b : r->breaks_of({}))
-    if (r->resolve(b->file) == r->resolve(g.file) && b->line >= g.line && b->line <= g.end_line)
-      inside += QStringLiteral("<p>%1</p>")
-                    .arg(link(QStringLiteral("break"), b->id,
-                              tr("line %1: %2").arg(b->line).arg(reason_label(b->reason_id, b->reason))));
+    if (r->holds(g, *b))
+      inside +=
+          QStringLiteral("<p>%1</p>")
+              .arg(link(QStringLiteral("break"), b->id,
+                        tr("line %1: %2").arg(b->user.line).arg(reason_label(b->reason_id, b->reason))));
   return inside.isEmpty() ? page : page + heading(tr("Breaks inside")) + inside;
 }
 

@@ -2,6 +2,7 @@
 #include "ui/panels/error/error_panel.h"
 
 #include <QPlainTextEdit>
+#include <QSet>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
@@ -26,8 +27,8 @@ ErrorPanel::ErrorPanel(const PanelContext& context, QWidget* parent) : Panel(con
   column->addWidget(stack_);
   for (auto signal : {&Session::report_changed, &Session::problem_changed, &Session::target_changed})
     connect(session(), signal, this, &ErrorPanel::refresh);
-  connect(session(), &Session::overlays_changed, this, [this] { toggled_ = true; });
-  connect(session(), &Session::report_changed, this, &ErrorPanel::follow_toggle);
+  for (auto signal : {&Session::report_changed, &Session::problem_changed})
+    connect(session(), signal, this, &ErrorPanel::follow);
   connect(theme(), &Theme::changed, this, [this] { view_->setFont(theme()->code_font()); });
   view_->setFont(theme()->code_font());
 }
@@ -53,32 +54,33 @@ void ErrorPanel::refresh() {
   stack_->setCurrentIndex(text.isEmpty() ? 0 : 1);
 }
 
-void ErrorPanel::follow_toggle() {
+void ErrorPanel::follow() {
   const ReportPtr r = report();
-  if (!r) {
-    toggled_ = had_error_ = false;
-    return;
-  }
   const QString only = session()->current_target();
-  bool has_error = false;
+  QSet<QString> now;
   QString culprit;
-  for (const Target& t : r->targets) {
-    if (!only.isEmpty() && t.id != only) continue;
-    has_error |= t.error.has_value();
-    if (t.error && culprit.isEmpty())
-      for (const Break* b : r->breaks_of(t.id))
-        if (culprit.isEmpty() && b->is_error()) culprit = b->id;
-  }
-  if (toggled_ && has_error && !had_error_) {
+  const Problem& problem = session()->problem();
+  // "Stopped" is what the user asked for.
+  if (!problem.empty() && problem.kind != QLatin1String("stopped"))
+    now.insert(problem.kind + problem.sentence);
+  if (r)
+    for (const Target& t : r->targets) {
+      if (!t.error || (!only.isEmpty() && t.id != only)) continue;
+      const QString key = t.id + t.error->type + t.error->message;
+      now.insert(key);
+      if (!known_.contains(key) && culprit.isEmpty() && r->find_break(t.error->break_id))
+        culprit = t.error->break_id;
+    }
+  const bool fresh = !(now - known_).isEmpty();
+  known_ = now;
+  if (fresh) {
     raised_ = true;
-    emit wants_panel(QStringLiteral("error"));
+    emit wants_front(QStringLiteral("error"));
     if (!culprit.isEmpty()) select_break(culprit);
-  } else if (!has_error && raised_) {
+  } else if (now.isEmpty() && raised_ && !session()->running()) {
     raised_ = false;
-    if (isVisible()) emit wants_panel(QStringLiteral("details"));
+    if (isVisible()) emit wants_front(QStringLiteral("details"));
   }
-  toggled_ = false;
-  had_error_ = has_error;
 }
 
 }  // namespace breakline::ui

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The errors exactly as the user's program would raise them, and the problems of the session with their
-// details. A toggle that makes a break an error brings this panel to the front and selects that break; when the
-// error is gone again, the details come back.
+// details. A new error brings this panel to the front and, when one break is to blame, selects that break;
+// when the errors are gone again, the details come back.
 #pragma once
+#include <QSet>
+
 #include "ui/panels/panel.h"
 
 class QPlainTextEdit;
@@ -18,10 +20,11 @@ class ErrorPanel : public Panel {
 
  private:
   void refresh();
-  void follow_toggle();
+  void follow();
   QStackedWidget* stack_;
   QPlainTextEdit* view_;
-  bool toggled_ = false, had_error_ = false, raised_ = false;
+  QSet<QString> known_;  ///< the errors that were shown already
+  bool raised_ = false;
 };
 
 }  // namespace breakline::ui

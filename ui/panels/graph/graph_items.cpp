@@ -56,7 +56,7 @@ QString break_second(const Break& b, const QString& cost) {
   QStringList parts;
   if (b.is_error()) parts << tr("error");
   if (!cost.isEmpty()) parts << cost;
-  if (b.events) parts << counted(b.events, tr("%1 event"), tr("%1 events"));
+  if (b.per_call > 0) parts << tr("%1 per call").arg(b.per_call, 0, 'g', 3);
   if (!b.is_error()) parts << tr("allowed");
   return parts.join(QStringLiteral(" · "));
 }

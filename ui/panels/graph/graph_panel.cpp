@@ -97,9 +97,8 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(tr("No graphs yet"),
-                               tr("Once a script is compiled, its segments and breaks are drawn here."));
-  empty->set_action(tr("Open…"), [this] { emit wants_command(QStringLiteral("open")); });
+  empty_ = new EmptyState({}, {});
+  empty_->set_action(tr("Open…"), [this] { emit wants_command(QStringLiteral("open")); });
   scene_ = new QGraphicsScene(this);
   view_ = new GraphView(scene_, this);
   view_->setObjectName(QStringLiteral("graph_view"));
@@ -109,10 +108,13 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   view_->setViewportUpdateMode(QGraphicsView::MinimalViewportUpdate);
   view_->viewport()->setCursor(Qt::ArrowCursor);
   view_->setAccessibleName(tr("Partition graph"));
-  stack_->addWidget(empty);
+  stack_->addWidget(empty_);
   stack_->addWidget(view_);
   column->addWidget(stack_);
 
+  follow_waiting(this, &GraphPanel::say_why_empty);
+  say_why_empty();
+  connect(session(), &Session::stale_changed, this, &GraphPanel::fade);
   connect(session(), &Session::report_changed, this, &GraphPanel::rebuild);
   connect(session(), &Session::target_changed, this, &GraphPanel::rebuild);
   connect(session(), &Session::profiles_changed, this, &GraphPanel::rebuild);
@@ -154,6 +156,24 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
     for (QAction* a : std::as_const(commands_))
       a->setIcon(theme()->icon(a->property("icon_name").toString()));
   });
+}
+
+void GraphPanel::say_why_empty() {
+  const auto w = waiting();
+  empty_->offer(!w && !report());
+  if (w)
+    empty_->set_words(w->heading, w->words);
+  else if (report())
+    empty_->set_words(tr("No graphs"), tr("Nothing of this target was traced: see the list of breaks."));
+  else
+    empty_->set_words(tr("No graphs yet"),
+                      tr("Once a script is compiled, its segments and breaks are drawn here."));
+}
+
+void GraphPanel::fade() {
+  const qreal opacity = session()->report_stale() ? 0.5 : 1;
+  for (QGraphicsItem* item : scene_->items())
+    if (!item->parentItem()) item->setOpacity(opacity);
 }
 
 QList<QWidget*> GraphPanel::title_tools() {
@@ -361,6 +381,7 @@ void GraphPanel::show_parts(const QVector<Part>& parts) {
   }
   scene_->setSceneRect(all.adjusted(-24, -24, 24, 24));
   stack_->setCurrentIndex(all.isNull() ? 0 : 1);
+  fade();
   const QString what = r ? r->file + session()->current_target() : QString();
   if (what != fitted_for_ && !all.isNull()) fit_first();
   mark();

@@ -18,6 +18,7 @@ class QStackedWidget;
 namespace breakline::ui {
 
 class EdgeItem;
+class EmptyState;
 class SegmentItem;
 
 /// A view with wheel zoom at the pointer and drag to pan.
@@ -74,6 +75,9 @@ class GraphPanel : public Panel {
   void rebuild();
   void show_parts(const QVector<Part>& parts);
   void mark();
+  void say_why_empty();
+  /// A picture that is no longer of the text on the screen is drawn faintly.
+  void fade();
   void fit_first();
   void step(int direction);
   void find_next();
@@ -84,6 +88,7 @@ class GraphPanel : public Panel {
   GraphView* view_;
   QGraphicsScene* scene_;
   QStackedWidget* stack_;
+  EmptyState* empty_;
   QLineEdit* search_ = nullptr;
   QLabel* search_count_ = nullptr;
   QHash<QString, SegmentItem*> segments_;

@@ -52,9 +52,18 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   stack_ = new QStackedWidget(this);
-  auto* empty = new EmptyState(
-      tr("No policy regions yet"),
-      tr("Regions of the code are listed here. Overlays rule breaks without touching your file."));
+  auto* empty = new EmptyState({}, {});
+  const auto say = [this, empty] {
+    if (const auto w = waiting())
+      empty->set_words(w->heading, w->words);
+    else
+      empty->set_words(
+          tr("No policy regions yet"),
+          tr("Regions of the code are listed here. Overlays rule breaks without touching your file."));
+  };
+  for (auto signal : {&Session::report_changed, &Session::state_changed, &Session::problem_changed})
+    connect(session(), signal, empty, say);
+  say();
   empty->set_action(tr("Add overlay…"), [this] { add_overlay(); });
   tree_ = new QTreeWidget(this);
   tree_->setObjectName(QStringLiteral("policy_tree"));
@@ -266,7 +275,7 @@ void PolicyPanel::follow() {
     if (const Break* b = r->find_break(now.id)) {
       key = b->policy_source;
       if (!r->find_region(key))
-        if (const Region* g = r->region_at(b->file, b->line)) key = g->key;
+        if (const Region* g = r->region_at(b->user.file, b->user.line)) key = g->key;
     }
   // A line or a segment shows the region around it.
   if ((now.kind == SelectionKind::Line || now.kind == SelectionKind::Segment) && r)

@@ -106,6 +106,9 @@ void PolicyNameDelegate::paint(QPainter* p, const QStyleOptionViewItem& option,
     p->drawPixmap(box.left(), box.center().y() - 8, policy_band(effective, user, *theme_, 16));
     box.setLeft(box.left() + 14);
   }
+  // Headings have no switch beside them: their words may go on over its place.
+  if (index.data(kOverlayKeyRole).toString().isEmpty() && option.widget)
+    box.setRight(std::max(box.right(), option.widget->width() - kPad));
   QFont font = theme_->ui_font();
   font.setUnderline(user);
   font.setBold(effective.isEmpty());

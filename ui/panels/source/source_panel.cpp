@@ -2,6 +2,7 @@
 #include "ui/panels/source/source_panel.h"
 
 #include <QAction>
+#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QMenu>
@@ -22,6 +23,11 @@ namespace {
 Band band_of(const QString& effective) {
   if (effective == QLatin1String("error")) return Band::Error;
   return effective == QLatin1String("allow") ? Band::Allow : Band::Inherit;
+}
+
+QString error_words(const QString& message) {
+  const QString words = SourcePanel::tr("error: %1").arg(message.section(QLatin1Char('\n'), 0, 0));
+  return words.size() > 96 ? words.left(95) + QStringLiteral("…") : words;
 }
 
 }  // namespace
@@ -55,6 +61,7 @@ SourcePanel::SourcePanel(const PanelContext& context, QWidget* parent) : Panel(c
 
   connect(document(), &Document::loaded, this, &SourcePanel::show_disk_text);
   connect(session(), &Session::report_changed, this, [this] { decorate(); });
+  connect(session(), &Session::problem_changed, this, [this] { decorate(); });
   connect(session(), &Session::profiles_changed, this, [this] { decorate(); });
   connect(session(), &Session::target_changed, this, [this] { decorate(); });
   connect(session(), &Session::strict_preview_changed, this, [this] { decorate(); });
@@ -91,10 +98,16 @@ CodeEditor* SourcePanel::make_editor() {
 CodeEditor* SourcePanel::current_editor() const { return static_cast<CodeEditor*>(stack_->currentWidget()); }
 
 QString SourcePanel::text() const { return main_->text(); }
-bool SourcePanel::modified() const { return orphaned_ || main_->isModified(); }
-void SourcePanel::set_orphaned() {
-  orphaned_ = true;
-  emit modified_changed(true);
+bool SourcePanel::edited() const { return main_->isModified(); }
+bool SourcePanel::modified() const { return orphaned_ || edited(); }
+void SourcePanel::set_orphaned(bool on) {
+  orphaned_ = on;
+  emit modified_changed(modified());
+}
+
+LineMap SourcePanel::lines_of(const CodeEditor* editor) const {
+  // Files beside the user's are shown as they are on disk.
+  return editor == main_ && report() ? LineMap(session()->report_source(), main_->text()) : LineMap();
 }
 
 void SourcePanel::show_disk_text() {
@@ -173,8 +186,11 @@ void SourcePanel::decorate(CodeEditor* editor) {
   QVector<CodeUnderline> underlines;
   editor->clear_error_lines();
   if (r && !editor->file().isEmpty()) {
+    // Only what is still true of the text that is shown: a line that changed has no marks.
+    const LineMap map = lines_of(editor);
     const auto line_at = [&](int line) -> LineDecoration* {
-      return line >= 1 && line <= lines.size() ? &lines[line - 1] : nullptr;
+      const int at = line >= 1 ? map.forward(line) : 0;
+      return at >= 1 && at <= lines.size() ? &lines[at - 1] : nullptr;
     };
     // Outer regions first, so that inner ones paint over them.
     QVector<const Region*> regions;
@@ -184,8 +200,10 @@ void SourcePanel::decorate(CodeEditor* editor) {
       return a->end_line - a->line > b->end_line - b->line;
     });
     for (const Region* g : std::as_const(regions))
-      for (int l = std::max(1, g->line); l <= std::min<int>(g->end_line, int(lines.size())); ++l) {
-        LineDecoration& d = lines[l - 1];
+      for (int l = std::max(1, g->line); l <= g->end_line; ++l) {
+        LineDecoration* at = line_at(l);
+        if (!at) continue;
+        LineDecoration& d = *at;
         const bool silent = g->band() == QLatin1String("inherit") && d.band != Band::None;
         if (!silent) d.band = band_of(g->band());
         if (g->overlay != QLatin1String("inherit")) d.overlay = true;
@@ -199,19 +217,26 @@ void SourcePanel::decorate(CodeEditor* editor) {
           if (r->resolve(op.file) == editor->file()) ++ops[op.line];
       }
       for (const Break& b : t.breaks) {
-        const bool mine = r->resolve(b.file) == editor->file();
+        const bool own = r->resolve(b.file) == editor->file();
+        const bool mine = own || place_file(b) == editor->file();
+        const int line = own ? b.line : b.user.line;
         const bool error = b.is_error() || (session()->strict_preview() && r->strict_rejects.contains(b.id));
         if (mine) {
-          if (LineDecoration* d = line_at(b.line))
+          if (LineDecoration* d = line_at(line)) {
             d->mark = error || d->mark == Mark::Error ? Mark::Error : Mark::Allowed;
-          underlines.push_back({b.line, b.column, b.end_line, b.end_column, error});
+            if (own)
+              underlines.push_back({map.forward(line), b.column,
+                                    std::max(map.forward(line), map.forward(b.end_line)), b.end_column,
+                                    error});
+          }
         }
         if (t.error && t.error->break_id == b.id) {
-          QString words = tr("error: %1").arg(t.error->message.section(QLatin1Char('\n'), 0, 0));
-          if (mine)
-            editor->set_error_line(b.line, words.size() > 96 ? words.left(95) + QStringLiteral("…") : words);
+          if (mine) editor->set_error_line(map.forward(line), error_words(t.error->message));
         }
       }
+      if (t.error && t.error->break_id.isEmpty())
+        editor->set_error_line(map.forward(traceback_line(t.error->traceback, editor->file())),
+                               error_words(t.error->type + QStringLiteral(": ") + t.error->message));
     }
     for (auto it = ops.constBegin(); it != ops.constEnd(); ++it)
       if (LineDecoration* d = line_at(it.key())) d->note = counted(it.value(), tr("%1 op"), tr("%1 ops"));
@@ -236,8 +261,27 @@ void SourcePanel::decorate(CodeEditor* editor) {
         d->heat = most > 0 ? it->us / most : 0;
       }
   }
+  const Problem& problem = session()->problem();
+  int failed = 0;
+  if (editor == main_ && !problem.empty()) {
+    const LineMap map(session()->tried_source(), main_->text());
+    const bool here = problem.line > 0 && QDir::cleanPath(problem.file) == main_->file();
+    failed = map.forward(here ? problem.line : traceback_line(problem.detail, main_->file()));
+    if (failed >= 1 && failed <= lines.size()) {
+      lines[failed - 1].mark = Mark::Error;
+      underlines.removeIf([failed](const CodeUnderline& u) { return u.line == failed; });
+      const QString text = main_->text(failed - 1).remove(QLatin1Char('\n'));
+      if (here && problem.column >= 0 && !text.trimmed().isEmpty()) {
+        // An error behind the last character is shown at that character.
+        const int from = std::clamp(problem.column, 0, int(text.size()) - 1);
+        const int bytes = int(text.left(from).toUtf8().size());
+        underlines.push_back({failed, bytes, failed, bytes + int(text.mid(from, 1).toUtf8().size()), true});
+      }
+    }
+  }
   editor->set_decorations(lines);
   editor->set_underlines(underlines);
+  if (failed) editor->set_error_line(failed, error_words(problem.sentence));
 }
 
 void SourcePanel::follow(const Selected& now) {
@@ -253,8 +297,10 @@ void SourcePanel::follow(const Selected& now) {
   stack_->setCurrentWidget(editor);
   tabs_->setCurrentIndex(stack_->indexOf(editor));
   const bool area = now.kind == SelectionKind::Segment || now.kind == SelectionKind::Region;
-  editor->highlight(now.line, now.end_line, !area);
-  if (!editor->hasFocus() && now.line >= 1) editor->setCursorPosition(now.line - 1, 0);
+  const LineMap map = lines_of(editor);
+  const auto [first, last] = map.shown(now.line, now.end_line);
+  editor->highlight(first, last, !area);
+  if (!editor->hasFocus() && first >= 1) editor->setCursorPosition(first - 1, 0);
   following_ = was;
 }
 
@@ -262,20 +308,27 @@ void SourcePanel::caret_moved(CodeEditor* editor, int line) {
   if (following_ || !editor->hasFocus() || editor->isModified()) return;
   const ReportPtr r = report();
   if (!r) return;
-  for (const Break* b : r->breaks_of(session()->current_target()))
-    if (b->line == line && r->resolve(b->file) == editor->file()) return select_break(b->id);
+  select_line(editor, lines_of(editor).back(line));
+}
+
+void SourcePanel::select_line(CodeEditor* editor, int line, bool breaks) {
+  if (line < 1) return selection()->clear();  // a new line: nothing is known about it
+  const ReportPtr r = report();
+  for (const Break* b : breaks ? r->breaks_of(session()->current_target()) : QVector<const Break*>())
+    if ((b->line == line && r->resolve(b->file) == editor->file()) ||
+        (b->user.line == line && place_file(*b) == editor->file()))
+      return select_break(b->id);
   selection()->set({SelectionKind::Line, QString::number(line), editor->file(), line, line});
 }
 
-void SourcePanel::margin_clicked(CodeEditor* editor, int margin, int line) {
+void SourcePanel::margin_clicked(CodeEditor* editor, int margin, int shown) {
   const ReportPtr r = report();
   if (!r) return;
-  if (margin != CodeEditor::kBandMargin)
-    for (const Break* b : r->breaks_of(session()->current_target()))
-      if (b->line == line && r->resolve(b->file) == editor->file()) return select_break(b->id);
+  const int line = lines_of(editor).back(shown);
   if (margin == CodeEditor::kBandMargin)
-    if (const Region* g = r->region_at(editor->file(), line)) return select_region(g->key);
-  selection()->set({SelectionKind::Line, QString::number(line), editor->file(), line, line});
+    if (const Region* g = line > 0 ? r->region_at(editor->file(), line) : nullptr)
+      return select_region(g->key);
+  select_line(editor, line, margin != CodeEditor::kBandMargin);
 }
 
 void SourcePanel::open_menu(CodeEditor* editor, const QPoint& global, int line) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <QHash>
 
+#include "ui/models/line_map.h"
 #include "ui/panels/panel.h"
 
 class QStackedWidget;
@@ -22,8 +23,10 @@ class SourcePanel : public Panel {
   /// The text as typed, saved or not.
   QString text() const;
   bool modified() const;
+  /// Something was typed that is not on disk (a file that is gone is `modified` without being edited).
+  bool edited() const;
   /// Marks the text as worth saving although it equals the last saved one (its file is gone).
-  void set_orphaned();
+  void set_orphaned(bool on);
   /// Shows the disk text; the typed text is given up, so the caller asks first.
   void show_disk_text();
   void show_line(const QString& file, int line);
@@ -39,7 +42,10 @@ class SourcePanel : public Panel {
   CodeEditor* editor_for(const QString& file);
   void decorate();
   void decorate(CodeEditor* editor);
+  /// From lines of the report's text to lines of an editor's, and back.
+  LineMap lines_of(const CodeEditor* editor) const;
   void follow(const Selected& now);
+  void select_line(CodeEditor* editor, int line, bool breaks = true);
   void caret_moved(CodeEditor* editor, int line);
   void margin_clicked(CodeEditor* editor, int margin, int line);
   void open_menu(CodeEditor* editor, const QPoint& global, int line);

@@ -71,6 +71,8 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
   measure_->setToolTip(tr("Measure all arms of the target (%1)").arg(measure_->shortcut().toString()));
   connect(measure_, &QAction::triggered, this, [this] { session()->measure(session()->current_target()); });
   no_grad_ = new QAction(tr("Measure under no_grad"), this);
+  // What its button in the title says: tool buttons take their words from the action whenever it changes.
+  no_grad_->setIconText(tr("no_grad"));
   no_grad_->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+M")));
   no_grad_->setToolTip(tr("Recompile under no_grad, so that compiled plans can be used, and measure"));
   connect(no_grad_, &QAction::triggered, this, [this] {
@@ -84,7 +86,8 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
     refresh();
     if (always_->isChecked()) session()->measure(session()->current_target());
   });
-  for (auto signal : {&Session::timings_changed, &Session::target_changed, &Session::state_changed})
+  for (auto signal : {&Session::timings_changed, &Session::target_changed, &Session::state_changed,
+                      &Session::problem_changed})
     connect(session(), signal, this, &TimingsPanel::refresh);
   connect(theme(), &Theme::changed, this, &TimingsPanel::refresh);
   refresh();
@@ -93,7 +96,6 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
 QList<QWidget*> TimingsPanel::title_tools() {
   auto* no_grad = new QToolButton(this);
   no_grad->setDefaultAction(no_grad_);
-  no_grad->setText(tr("no_grad"));
   no_grad->setProperty("word", true);
   no_grad->setObjectName(QStringLiteral("measure_no_grad"));
   auto* measure = new QToolButton(this);
@@ -140,7 +142,10 @@ void TimingsPanel::refresh() {
   measure_->setEnabled(can && !session()->measuring());
   no_grad_->setEnabled(can && !session()->measuring());
   if (!t || t->arms.isEmpty()) {
-    if (session()->measuring())
+    empty_->offer(measure_->isEnabled());
+    if (const auto w = waiting())
+      empty_->set_words(w->heading, w->words);
+    else if (session()->measuring())
       empty_->set_words(tr("Measuring…"), session()->phase());
     else if (!can)
       empty_->set_words(tr("Nothing to measure"), tr("Timings of a compiled target are plotted here."));

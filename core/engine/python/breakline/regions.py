@@ -232,6 +232,11 @@ def _inside(region, file, line):
     return region["file"] == file and region["line"] <= line <= region["end_line"]
 
 
+def _holds(region, item):
+    """Whether a break happens in a region: at a line of it, or in something that one of its lines calls."""
+    return _inside(region, item["file"], item["line"]) or any(_inside(region, frame["file"], frame["line"]) for frame in item["chain"])
+
+
 def _overlay_key(region, folder):
     """The overlay that a toggle on this region sets."""
     file = relative(region["file"], folder)
@@ -252,7 +257,7 @@ def _settle(regions, report, states, folder):
         region["overlay"] = values.get(_overlay_key(region, folder), values.get(region["key"], "inherit"))
         parent = by_key.get(region["parent"])
         own = [item for item in report["breaks"] if _inside(region, item["file"], item["line"])]
-        region["breaks"] = len({item["id"] for item in own})
+        region["breaks"] = len({item["id"] for item in report["breaks"] if _holds(region, item)})
         if region["overlay"] != "inherit":
             region["effective"], region["source"] = region["overlay"], _overlay_key(region, folder)
         elif region["declared"] != "inherit":

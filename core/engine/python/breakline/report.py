@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Builds the report of core/protocol/README.md from what the engine extension says about each target."""
 
+import linecache
 import os
 import sys
 
@@ -64,6 +65,8 @@ _BREAK_DEFAULTS = {
     "after": None,
     "before": None,
     "knowledge": None,
+    "code": "",
+    "user": None,
 }
 
 
@@ -89,6 +92,7 @@ def of_target(target, target_id):
     )
     entry.pop("regions", None)  # regions belong to the whole report
     _fill(entry, _TARGET_DEFAULTS)
+    entry["calls"] = getattr(target, "calls", 0)
     if target.error is not None:
         entry["error"] = target.error
     for segment in entry["segments"]:
@@ -102,8 +106,26 @@ def of_target(target, target_id):
         _place_in_user_file(segment)
     for item in entry["breaks"]:
         _fill(item, _BREAK_DEFAULTS)
-        item["target"] = target_id
+        item.update(target=target_id, code=_code_at(item), user=_user_place(item))
     return entry
+
+
+def _code_at(item):
+    """The source text of a break's instruction, on one line; "" where it is not known."""
+    first, last = item["line"], max(item["line"], item["end_line"])
+    lines = [linecache.getline(item["file"], line).encode() for line in range(first, last + 1)] if first > 0 else []
+    if not lines or item["column"] < 0 or item["end_column"] < 0:
+        return ""
+    lines[-1] = lines[-1][: item["end_column"]]
+    lines[0] = lines[0][item["column"] :]
+    return " ".join(b"".join(lines).decode("utf-8", "replace").split())
+
+
+def _user_place(item):
+    """The innermost frame of a break that is in the user's own code, or None."""
+    from . import regions
+
+    return next((frame for frame in reversed(item["chain"]) if regions.is_user_file(frame["file"])), None)
 
 
 def _place_in_user_file(segment):

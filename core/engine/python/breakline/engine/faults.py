@@ -38,6 +38,20 @@ def user_traceback(error):
     return "".join(traceback.format_exception(type(error), error, entry))
 
 
+def passes_through(error, function):
+    """Whether an exception came out of a call of `function` rather than from the code around it."""
+    if getattr(error, "break_id", None) is not None or type(error).__module__.startswith(("torch._dynamo", "breakline")):
+        return True  # raised by the compiler in place of the call
+    code = getattr(function, "__code__", None)
+    entry = error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame.f_code
+        if code is not None and (frame.co_filename, frame.co_firstlineno) == (code.co_filename, code.co_firstlineno):
+            return True
+        entry = entry.tb_next
+    return False
+
+
 def describe(error):
     """An exception as the `error` entry of a report's target."""
     name = type(error).__qualname__

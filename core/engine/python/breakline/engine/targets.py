@@ -169,7 +169,7 @@ def fault_of(error, what):
         return _missing_import(error, what)
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{error.filename}, line {error.lineno}" if error.lineno else error.filename
-        return bad_input("syntax", f"{place}: {error.msg}.", file=error.filename, line=error.lineno or 0)
+        return bad_input("syntax", f"{place}: {error.msg}.", file=error.filename, line=error.lineno or 0, column=(error.offset or 0) - 1)
     if isinstance(error, SystemExit):
         return Fault(USER_CODE, f"{what} ended with sys.exit({error.code!r}) before a compiled function was called: give what it asks for, its arguments behind --.")
     if isinstance(error, EOFError):

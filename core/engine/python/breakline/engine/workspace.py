@@ -8,7 +8,7 @@ import torch
 
 from .. import _native, api, errors, overlays, report, standin
 from . import inputs, parity, profile, targets, timing
-from .faults import Cancelled, Fault, TimeUp, bad_input, describe
+from .faults import Cancelled, Fault, TimeUp, bad_input, describe, passes_through
 from .recording import Recorder
 
 _CLASS_NAMES = ("_dynamo.exc", "Unsupported", "InternalTorchDynamoError", "FailOnRecompileLimitHit", "TorchDynamoException")
@@ -143,14 +143,19 @@ class Workspace:
 
     def _profile(self, target, *, calls, budget_s):
         entry = self._entries.get(target)
-        if target.error is not None or entry is None:
-            return profile.empty(target.name, "the call ends with an error, so its parts are not timed")
+        ended = profile.empty(target.name, "the call ends with an error, so its parts are not timed")
+        if target.error_in_call or entry is None:
+            return ended
         self.recorder.paused = True
         self.server.capture.begin("recompile", muted=True)
         try:
             return profile.take(
                 self.extension, target, self.recorder.recordings[target][0], entry, no_grad=self.no_grad, calls=calls, budget_s=budget_s
             )
+        except Exception:
+            if target.error is None:
+                raise
+            return ended  # it was the call's own error after all, one that names no line of it
         finally:
             self.recorder.paused = False
             self.server.capture.begin("recompile")
@@ -202,9 +207,12 @@ class Workspace:
         recorder.finish()
         self.recorder = recorder
         for target in recorder.recordings:
-            target.error = None
+            target.error, target.calls, target.error_in_call = None, recorder.calls.get(target, 0), False
+            target.script_error = None  # what the code around its calls raised: no call made again can mend that
         if error is not None:
-            recorder.last.error = describe(error)
+            last = recorder.last
+            last.error, last.error_in_call = describe(error), passes_through(error, last.function)
+            last.script_error = None if last.error_in_call else last.error
         self._entries = {}
         return self._report(started, run_ms)
 
@@ -269,16 +277,17 @@ class Workspace:
         self.recorder.paused = True
         compiled = target.compiled
         compiled.reset()
-        target.error = None
+        target.error, target.calls, target.error_in_call = target.script_error, 0, False
         try:
             for recording in self.recorder.recordings[target]:
+                target.calls += 1
                 with recording.staged(no_grad=self.no_grad):
                     try:
                         compiled(*recording.args, **recording.kwargs)
                     except Cancelled:
                         raise
                     except BaseException as error:
-                        target.error = describe(error)
+                        target.error, target.error_in_call = describe(error), True
                         break
         finally:
             self.recorder.paused = False
