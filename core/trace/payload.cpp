@@ -42,6 +42,7 @@ Value* Tracer::proxy_payload(Value* v) {
     PyErr_Clear();
     return nullptr;
   }
+  if (PyDict_GET_SIZE(copy.get()) == 0) return nullptr;  // whose it is can't be told
   Value* p = new_dict();
   p->type = PyODict_CheckExact(copy.get()) ? ordered_dict_type() : nullptr;
   PyObject *key = nullptr, *item = nullptr;

@@ -25,8 +25,9 @@ from harness import run_child  # noqa: E402
 MODULES = """
 test_augassign test_bool test_class test_compare test_contains test_decorators test_dictcomps test_dynamic test_except_star
 test_exception_variations test_fstring test_funcattrs test_generators test_genexps test_global test_grammar test_iter
-test_keywordonlyarg test_listcomps test_named_expressions test_patma test_positional_only_arg test_property test_raise test_scope
-test_setcomps test_super test_tuple test_type_params test_unary test_unpack test_unpack_ex test_with
+test_isinstance test_keywordonlyarg test_listcomps test_named_expressions test_patma test_positional_only_arg test_property test_raise
+test_richcmp test_scope test_setcomps test_slice test_subclassinit test_super test_tuple test_type_params test_unary test_unpack
+test_unpack_ex test_with test_yield_from
 """.split()
 
 # Misses with their reasons, by module.class.method.

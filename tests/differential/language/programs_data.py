@@ -987,3 +987,54 @@ def prints(x, n):
     y = x + 1
     print(*[1, 2], end="!\n")
     return y
+
+
+@case
+def builtin_refuses_arguments(x, n):
+    said = []
+    for call in (lambda: bool(x=n), lambda: len(), lambda: abs(), lambda: list([1], [2]), lambda: repr(n, n), lambda: object.__new__(Plain, n)):
+        try:
+            said.append(call())
+        except TypeError as e:
+            said.append(str(e))
+    return x + 1, said
+
+
+class Plain:
+    pass
+
+
+class Chained:
+    @classmethod
+    @property
+    def name(cls):
+        return cls.__name__
+
+
+@case(breaks=3)
+def classmethod_over_a_descriptor(x, n):
+    return x + 1, isinstance(Chained.name, str)
+
+
+NAN = float("nan")
+
+
+@case
+def same_object_in_containers(x, n):
+    held = [NAN, n]
+    return x + 1, NAN in held, held == [NAN, n], (NAN,) == (NAN,), {"k": NAN} == {"k": NAN}
+
+
+SHOWN = {}
+PROXY = types.MappingProxyType(SHOWN)
+
+
+@case(breaks=3)
+def mapping_proxy_is_read_only(x, n):
+    SHOWN.clear()
+    SHOWN["a"] = n
+    try:
+        PROXY["b"] = 1
+    except TypeError as e:
+        text = str(e)
+    return x + 1, len(PROXY), list(PROXY.items()), text
