@@ -39,7 +39,7 @@ constexpr double kExtraSignal = 0.01;
 constexpr double kRelated = 0.55;  // of the score of the record that names it
 constexpr double kStrong = 0.6;
 constexpr double kWords = 0.45;  // at most, by words alone
-constexpr double kLeastWords = 0.12;
+constexpr double kLeastWords = 0.25;
 constexpr std::size_t kShortSentence = 12;
 
 struct Signature {

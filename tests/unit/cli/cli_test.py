@@ -133,6 +133,17 @@ class Explain(Case):
         (state,) = result.json["overlays"]
         self.assertEqual((state["effect"], state["note"]), (False, "no break lies in it"))
 
+    def test_a_policy_for_what_is_not_there(self):
+        for key, said in (
+            ("fn:branch.py:Net.forwrd", "branch.py has no function Net.forwrd; did you mean Net.forward?"),
+            ("fn:brnch.py:Net.forward", "no traced code lies in a file brnch.py; did you mean branch.py?"),
+            ("lines:branch.py:900-901", "branch.py has"),
+            ("fn:branch.py:forward", ""),
+        ):
+            result = self.call("explain", "--json", MODELS / "branch.py", "--policy", f"{key}=allow")
+            (state,) = result.json["overlays"]
+            self.assertTrue(state["note"].startswith(said), state)
+
     def test_the_users_error_keeps_the_report(self):
         result = self.call("explain", "--json", MODELS / "raises.py")
         self.assertEqual(result.code, 3, result.err)
@@ -260,7 +271,11 @@ class RunAndPython(Case):
         for target in (f"{path}:f", "pkg.net:f"):
             result = self.call("explain", "--json", target, "--input", "f32[3]")
             self.assertEqual((result.code, result.json["targets"][0]["ops"]), (0, 1), result.err)
-        self.refused(self.call("explain", path), 2, "imports relative to a package", "PACKAGE.net:NAME")
+        main = self.write("pkg/main.py", "import torch\nfrom .net import f\nassert __package__ == 'pkg'\nif __name__ == '__main__':\n    torch.compile(f)(torch.ones(3))\n")
+        result = self.call("explain", "--json", main, "--", "x")  # as python -m pkg.main
+        self.assertEqual((result.code, result.json["targets"][0]["ops"]), (0, 1), result.err)
+        alone = self.write("alone.py", "from .part import K\n")
+        self.refused(self.call("explain", alone), 2, "imports relative to a package", "PACKAGE.alone:NAME")
 
     def test_run_of_nothing(self):
         self.assertIn("is a folder", self.call("run", self.folder).err)

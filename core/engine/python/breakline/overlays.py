@@ -3,6 +3,7 @@
 edit of the text."""
 
 import difflib
+import linecache
 import os
 import re
 from dataclasses import dataclass
@@ -75,8 +76,28 @@ def _frame_inside(key, frame, folder):
     return False
 
 
-def judge(state, report, folder):
-    """Fills `effect` and `note` of an overlay's state: whether it rules a break, and if not, why."""
+def _lost(key, functions, folder):
+    """Why a file, function or range of lines is not there, or ""."""
+    path = next((file for file in functions if same_file(key.file, file, folder)), None)
+    if path is None:
+        return f"no traced code lies in a file {key.file}{_did_you_mean(os.path.basename(key.file), [os.path.basename(f) for f in functions])}"
+    if key.kind == "lines":
+        count = len(linecache.getlines(path))
+        return f"{key.file} has {count} lines" if count and key.first_line > count else ""
+    names = functions[path]
+    if not names or any(name == key.name or name.endswith("." + key.name) for name in names):
+        return ""
+    return f"{key.file} has no function {key.name}{_did_you_mean(key.name, names)}"
+
+
+def _did_you_mean(name, known):
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def judge(state, report, folder, functions):
+    """Fills `effect` and `note` of an overlay's state: whether it rules a break, and if not, why. `functions`: the names of
+    all functions by traced file."""
     state["effect"] = any(item["policy"]["source"] == state["key"] for item in report["breaks"])
     if state["effect"] or not state["active"]:
         return
@@ -92,6 +113,11 @@ def judge(state, report, folder):
         paths = {op.get("module") or "" for t in report["targets"] for s in t["segments"] for op in s["ops"]}
         if not any(path == key.name or path.startswith(key.name + ".") for path in paths):
             state["note"] = f"no traced code of {key.file} lies in {key.name}"
+            return
+    else:
+        lost = _lost(key, functions, folder)
+        if lost:
+            state["note"] = lost
             return
     inside = [item for item in report["breaks"] if any(_frame_inside(key, f, folder) for f in item["chain"])]
     if not inside:

@@ -287,10 +287,11 @@ def _inner_region(regions, outer, item):
 def find(report, folder, overlays):
     """Regions and overlay states for a report whose targets and breaks are filled in."""
     places = _places(report)
-    regions = []
+    regions, names = [], {}
     for file in sorted(places):
         entries = _read(file, folder)
         functions = [entry for entry in entries if entry["kind"] == "function"]
+        names[file] = [entry["qualname"] for entry in functions]
         used = {_innermost(functions, line) for line in places[file]}
         keep = [e for e in entries if e["kind"] != "function" or e["key"] in used or e["key"] in _parents(entries, used)]
         regions += keep
@@ -302,7 +303,7 @@ def find(report, folder, overlays):
     regions += [_from_overlay(state, folder) for state in states if state["key"] not in known]
     _settle(regions, report, states, folder)
     for state in states:
-        overlay_keys.judge(state, report, folder)
+        overlay_keys.judge(state, report, folder, names)
     return Found(regions, states)
 
 

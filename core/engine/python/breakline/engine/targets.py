@@ -195,6 +195,16 @@ def package_name(path):
     return name, folder
 
 
+def _package_to_run_in(source, path):
+    """(package, folder to import it from) of a script with relative imports that lies in a package, else ("", "").
+    As a plain script it could not run at all."""
+    tree = ast.parse(source)
+    if not any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+        return "", ""
+    name, folder = package_name(path)
+    return name.rpartition(".")[0], folder
+
+
 class Session:
     """Owns the interpreter state that belongs to the user's program: sys.argv, sys.path[0], `__main__` and the modules
     that came from the program's folder."""
@@ -228,6 +238,10 @@ class Session:
         self.enter(os.path.dirname(os.path.realpath(script.file)), [script.given, *argv])
         main = types.ModuleType("__main__")
         main.__file__ = script.file
+        package, folder = _package_to_run_in(source, script.file)
+        if package:  # as `python -m package.file` has it
+            main.__package__ = package
+            self.enter(folder, [script.given, *argv])
         main.__builtins__ = sys.modules["builtins"]
         main.__annotations__ = {}
         main.__dict__["__cached__"] = None
