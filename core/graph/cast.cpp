@@ -94,7 +94,9 @@ Outs to(const ShapeCall& call, const OpRow&) {
     if (!answer.absent) dtype = answer.dtype;
     return answer.absent || item_size(answer.dtype) > 0;
   };
-  if (call.args.size() > next && !std::holds_alternative<bool>(call.args[next].v)) {
+  if (call.args.size() > next) {
+    if (std::holds_alternative<bool>(call.args[next].v))
+      return std::nullopt;  // a number is `other`, a tensor of its kind
     const Arg& first = call.args[next++];
     if (const TensorMeta* other = tensor_arg(call, &first)) {
       dtype = other->dtype;

@@ -12,6 +12,7 @@ namespace breakline::guard {
 bool TypeRecord::holds() {
   auto* t = reinterpret_cast<PyTypeObject*>(type.get());
   if (version != 0 && t->tp_version_tag == version) return true;
+  if (order && t->tp_mro != order.get()) return false;
   for (auto& [name, expected] : lookups) {
     PyObject* found = py::type_lookup(t, name.get());
     if (found == expected.get()) continue;

@@ -49,6 +49,7 @@ struct TypeRecord {
   py::Ref type;
   unsigned version = 0;
   std::vector<std::pair<py::Ref, py::Ref>> lookups;  ///< name, attribute found on the MRO (null = none)
+  py::Ref order;                                     ///< the MRO the trace relied on; null = on none
   bool holds();                                      ///< refreshes `version`
 };
 

@@ -9,6 +9,7 @@
 #include "core/segment/options.h"
 #include "core/segment/profile.h"
 #include "core/segment/region.h"
+#include "core/segment/turn.h"
 #include "core/torch/tensor.h"
 
 namespace breakline::segment {
@@ -558,6 +559,8 @@ PyObject* Run::go() {
           case Next::kSite: continue;
         }
       }
+      TraceTurn turn;
+      if (turn.waited()) continue;  // the other thread may have made what was missing
       try {
         s = build_segment(root_, site, state_, ambient_);
         if (!s) return nullptr;

@@ -318,11 +318,21 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
   Value* self = constant(reinterpret_cast<PyObject*>(cls));
   PyTypeObject* meta_type = Py_TYPE(cls);
   if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(cls, name, &written)) return written;
-  PyObject* meta_attribute = py::type_lookup(meta_type, name);
-  PyObject* custom = py::type_lookup(meta_type, py::intern("__getattribute__"));
+  PyObject* meta_attribute = lookup(meta_type, name);
+  PyObject* custom = lookup(meta_type, py::intern("__getattribute__"));
   if (custom && PyFunction_Check(custom)) stop("metaclass", {{"class", cls->tp_name}, {"metaclass", meta_type->tp_name}});
   if (meta_attribute && Py_TYPE(meta_attribute)->tp_descr_set) {
     if (Py_TYPE(meta_attribute) == &PyProperty_Type && meta_type != &PyType_Type) return bind(meta_attribute, self, meta_type, name);
+    const bool native =
+        Py_TYPE(meta_attribute) == &PyGetSetDescr_Type || Py_TYPE(meta_attribute) == &PyMemberDescr_Type;
+    if (PyObject* get = native ? nullptr : lookup(Py_TYPE(meta_attribute), py::intern("__get__"));
+        get && PyFunction_Check(get))
+      return call_nested(constant(get), {live(meta_attribute, object_source(meta_attribute)), self,
+                                         constant(reinterpret_cast<PyObject*>(meta_type))});
+    if (!native && Py_TYPE(meta_attribute) != &PyProperty_Type)
+      stop("descriptor", {{"class", cls->tp_name},
+                          {"name", std::string(py::utf8(name))},
+                          {"descriptor", Py_TYPE(meta_attribute)->tp_name}});
     py::Ref r = py::Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(cls), name));
     if (!r) {
       PyErr_Clear();
@@ -333,7 +343,11 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
       quiet("AttributeError", true);
     }
     if (is_name(name, "__dict__") || is_name(name, "__annotations__")) stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
-    return wrap(r.release());
+    if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_made_here(self->object)) return wrap(r.release());
+    // The name, the bases and the like of a class of Python can be set, and its version does not tell of each
+    // of them.
+    return force(live(keep_for_trace(r),
+                      child(SourceKind::kAttribute, object_source(reinterpret_cast<PyObject*>(cls)), name)));
   }
   if (Value* number = changing_class_attribute(cls, name)) return number;
   PyObject* a = lookup(cls, name);
@@ -358,7 +372,7 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
     return live(a, object_source(a));
   }
   if (meta_attribute) return bind(meta_attribute, self, meta_type, name);
-  PyObject* getter = meta_type != &PyType_Type ? py::type_lookup(meta_type, py::intern("__getattr__")) : nullptr;
+  PyObject* getter = meta_type != &PyType_Type ? lookup(meta_type, py::intern("__getattr__")) : nullptr;
   if (getter && PyFunction_Check(getter)) return call_nested(constant(getter), {self, constant(name)});
   if (missing) {
     *missing = true;
@@ -379,6 +393,7 @@ Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
     for_class = true;
   }
   PyObject* mro = type->tp_mro;
+  rely_on_order(type);
   lookup(type, name);  // ties the answer to the type's version
   Py_ssize_t i = 0, n = PyTuple_GET_SIZE(mro);
   while (i < n && PyTuple_GET_ITEM(mro, i) != cls) ++i;
@@ -386,8 +401,8 @@ Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
     PyObject* dict = py::type_dict(base);
     PyObject* a = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
-    if (!a) continue;
     lookup(base, name);
+    if (!a) continue;
     if (for_class && PyFunction_Check(a)) return constant(a);
     if (PyCFunction_Check(a)) return constant(a);  // __new__
     return bind(a, self, type, name);
@@ -401,7 +416,15 @@ Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
 
 Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
   if (f->kind == Kind::kFunction) {
-    if (is_name(name, "__dict__")) return instance_dict(f);
+    if (is_name(name, "__dict__")) {
+      // What a function keeps outside its dict is in the same overlay.
+      Value* d = instance_dict(f);
+      for (const DictEntry& e : d->dict->entries)
+        if (e.key->kind == Kind::kConstant && PyUnicode_Check(e.key->object) &&
+            py::type_lookup(&PyFunction_Type, e.key->object))
+          quiet("__dict__ of a function whose own attributes were set");
+      return d;
+    }
     if (f->attributes)
       if (Value* v = dict_get(f->attributes, name)) return v;
     if (is_name(name, "__wrapped__") && missing) {
@@ -441,14 +464,7 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
   SourceId source = f->source >= 0 ? f->source : object_source(o);
   if (is_name(name, "__dict__") || (!on_type && !is_name(name, "__class__"))) {
     // The function's own dict.
-    PyObject* d = reinterpret_cast<PyFunctionObject*>(o)->func_dict;
-    if (!d && missing) {
-      // Nothing was ever set; setting something later does not pass unnoticed for long, since identity keeps it.
-      *missing = true;
-      return nullptr;
-    }
-    Value* holder = live(o, source);
-    (void)holder;
+    live(o, source);
     py::Ref made = py::check(PyObject_GetAttrString(o, "__dict__"));
     Value* dict = live(keep_for_trace(made), child(SourceKind::kAttribute, source, py::intern("__dict__")));
     force(dict);
@@ -663,6 +679,21 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
   force(o);
   if (o->kind == Kind::kFunction) {
     mutated();
+    const bool none_given = force(v)->kind == Kind::kConstant && v->object == Py_None;
+    if (is_name(name, "__defaults__") && (none_given || type_of(v) == &PyTuple_Type)) {
+      o->items[0] = none_given ? nullptr : v;
+      return;
+    }
+    if (is_name(name, "__kwdefaults__") && (none_given || type_of(v) == &PyDict_Type)) {
+      o->items[1] = none_given ? nullptr : v;
+      return;
+    }
+    for (const char* own : {"__code__", "__class__", "__dict__", "__closure__", "__globals__", "__builtins__",
+                            "__defaults__", "__kwdefaults__"})
+      if (is_name(name, own)) quiet("an attribute of a function that decides how it runs");
+    const bool text = force(v)->kind == Kind::kConstant && PyUnicode_Check(v->object);
+    if ((is_name(name, "__name__") || is_name(name, "__qualname__")) && !text)
+      quiet("a function's name", true);
     dict_set(instance_dict(o), constant(name), v);
     return;
   }

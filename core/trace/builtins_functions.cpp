@@ -20,6 +20,40 @@ PyObject* name_of_attribute(Tracer& t, Value* v) {
   return t.keep(n);
 }
 
+/// Guards what `issubclass(type, cls)` depends on: the class's bases or, where an abstract class answers for
+/// more than its own, the answer itself.
+void rely_on_class(Tracer& t, PyTypeObject* type, PyObject* cls) {
+  if (PyTuple_Check(cls)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) rely_on_class(t, type, PyTuple_GET_ITEM(cls, i));
+    return;
+  }
+  if (!PyType_Check(cls)) {
+    py::Ref parts = py::Ref::steal(PyObject_GetAttrString(cls, "__args__"));  // a union
+    PyErr_Clear();
+    if (parts && PyTuple_Check(parts.get())) rely_on_class(t, type, parts.get());
+    return;
+  }
+  if (t.is_made_here(reinterpret_cast<PyObject*>(type)) || t.is_made_here(cls)) return;
+  t.rely_on_order(type);
+  if (Py_TYPE(cls) == &PyType_Type || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls))) return;
+  PyObject* f = t.lookup(Py_TYPE(cls), py::intern("__subclasscheck__"));
+  if (!f || !PyFunction_Check(f)) return;
+  std::string_view file = py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f))->co_filename);
+  if (!file.ends_with("/abc.py") && file != "<frozen abc>") return;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    // Nobody registers builtin types with the standard library's abstract classes anew.
+    py::Ref module = py::Ref::steal(PyObject_GetAttrString(cls, "__module__"));
+    PyErr_Clear();
+    const std::string name = module ? py::to_string(module.get()) : "";
+    if (name == "collections.abc" || name == "numbers" || name == "typing") return;
+  }
+  PyObject* ask = PyDict_GetItemString(PyEval_GetBuiltins(), "issubclass");
+  py::Ref answer = py::Ref::steal(ask ? PyObject_CallFunctionObjArgs(ask, type, cls, nullptr) : nullptr);
+  if (!answer) t.quiet("issubclass", true);
+  SourceId s = t.expression(ask, reinterpret_cast<PyObject*>(type), cls);
+  t.guard(guard::StepKind::kIdentity, s, answer.get());
+}
+
 /// isinstance / issubclass on what is known of a value.
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   t.force(v);
@@ -37,6 +71,10 @@ bool instance_of(Tracer& t, Value* v, PyObject* cls) {
       if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
     return false;
   }
+  // (A tensor's class and its bases stay; iterators have no class of Python.)
+  if (v->kind != Kind::kIterator && v->kind != Kind::kPartial &&
+      !(v->kind == Kind::kTensor && PyType_Check(cls) && Py_TYPE(cls) == &PyType_Type))
+    rely_on_class(t, t.type_of(v), cls);
   if (v->kind == Kind::kTensor && v->source >= 0 && v->object) {
     r = PyObject_IsInstance(v->object, cls);
   } else if (v->kind == Kind::kTensor) {
@@ -81,7 +119,13 @@ Value* do_isinstance(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 2) t.quiet("isinstance", true);
   return t.boolean(instance_of(t, a[0], classes(t, a[1])));
 }
-Value* do_issubclass(Tracer& t, PyObject* f, Values& a, Keywords& k) { return t.fold(f, a, k); }
+Value* do_issubclass(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  if (a.size() == 2) {
+    PyObject *type = t.constant_of(a[0]), *cls = t.constant_of(a[1]);
+    if (type && cls && PyType_Check(type)) rely_on_class(t, reinterpret_cast<PyTypeObject*>(type), cls);
+  }
+  return t.fold(f, a, k);
+}
 Value* do_len(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 1) t.quiet("len", true);
   return t.length(a[0]);

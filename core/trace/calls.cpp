@@ -589,6 +589,16 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       if (condition == Py_True) return none();
     }
   }
+  if (PyFunction_Check(o) && !args.empty() && PyDict_GetItemString(PyFunction_GET_GLOBALS(o), "_tuple_new")) {
+    // super().__new__(cls, …) of a named tuple's subclass
+    PyObject* cls = constant_of(args[0]);
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
+    if (cls && PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), &PyTuple_Type) &&
+        code->co_argcount > 0 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(code->co_localsplusnames, 0), "_cls") == 0)
+      return named_tuple(reinterpret_cast<PyTypeObject*>(cls), o, Values(args.begin() + 1, args.end()),
+                         keywords);
+  }
   if (PyFunction_Check(o)) {
     // The setter behind PyTorch's own region class: the policy is read from the region itself.
     std::string_view name = py::utf8(reinterpret_cast<PyFunctionObject*>(o)->func_name);

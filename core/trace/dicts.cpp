@@ -107,6 +107,7 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     }
     if (d->source >= 0 && !d->loaded) {
       if (PyDict_GET_SIZE(d->object) == 0) {
+        d->measured = true;
         guard(StepKind::kDictLength, d->source, nullptr, 0);
         return nullptr;
       }
@@ -257,6 +258,7 @@ void Tracer::dict_delete(Value* d, Value* key) {
 Py_ssize_t Tracer::dict_size(Value* d) {
   if (!d->dict) return 0;
   if (d->source >= 0 && !d->loaded && !d->dirty) {
+    d->measured = true;
     guard(StepKind::kDictLength, d->source, nullptr, PyDict_GET_SIZE(d->object));
     return PyDict_GET_SIZE(d->object);
   }

@@ -87,7 +87,8 @@ void Tracer::alias_guards() {
     for (auto [object, other] : by_object_) {
       if (other->content) other = other->content;
       if (other == c || other->kind != c->kind || other->source < 0) continue;
-      bool looked_at = other->loaded || (other->dict && !other->dict->entries.empty()) || other->dirty;
+      bool looked_at =
+          other->loaded || (other->dict && !other->dict->entries.empty()) || other->dirty || other->measured;
       if (looked_at) guard(StepKind::kNotSame, c->source, nullptr, other->source);
     }
   }

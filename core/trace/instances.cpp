@@ -23,7 +23,50 @@ bool has_plain_layout(PyTypeObject* type) {
   return false;
 }
 
+/// The function behind a class's `__new__` when that is one of Python, else null; borrowed from the class.
+PyObject* new_in_python(PyObject* attribute) {
+  if (!attribute || Py_TYPE(attribute) != &PyStaticMethod_Type) return nullptr;
+  py::Ref function = py::check(PyObject_GetAttrString(attribute, "__func__"));
+  return PyFunction_Check(function.get()) ? function.get() : nullptr;
+}
+
+/// The `__new__` that collections.namedtuple writes: it binds names to positions, nothing else.
+bool is_named_tuple_maker(PyObject* function) {
+  return PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "_tuple_new") != nullptr;
+}
+
 }  // namespace
+
+Value* Tracer::named_tuple(PyTypeObject* type, PyObject* maker, const Values& args,
+                           const Keywords& keywords) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(maker));
+  const size_t n = static_cast<size_t>(code->co_argcount) - 1;
+  Value* v = make(Kind::kTuple);
+  v->type = type;
+  v->items.assign(n, nullptr);
+  if (args.size() > n) quiet("argument binding", true);
+  std::copy(args.begin(), args.end(), v->items.begin());
+  for (const auto& [key, x] : keywords) {
+    size_t at = 0;
+    while (at < n &&
+           PyUnicode_Compare(PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(at) + 1),
+                             key) != 0)
+      ++at;
+    if (at == n || v->items[at]) quiet("argument binding", true);
+    v->items[at] = x;
+  }
+  const SourceId source = object_source(maker);
+  PyObject* defaults = PyFunction_GET_DEFAULTS(maker);
+  const size_t count = defaults ? static_cast<size_t>(PyTuple_GET_SIZE(defaults)) : 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (v->items[i]) continue;
+    if (i + count < n) quiet("argument binding", true);
+    const auto at = static_cast<Py_ssize_t>(i + count - n);
+    v->items[i] =
+        live(PyTuple_GET_ITEM(defaults, at), child(guard::SourceKind::kDefault, source, nullptr, at));
+  }
+  return v;
+}
 
 Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain) {
   std::string name = type->tp_name;
@@ -108,36 +151,22 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     return d;
   }
   if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {
-    PyObject* fields = py::type_lookup(type, py::intern("_fields"));
-    PyObject* make_new = py::type_lookup(type, py::intern("__new__"));
-    if (fields && PyTuple_Check(fields) && make_new) {
-      // A named tuple: its __new__ binds names to positions.
-      size_t n = static_cast<size_t>(PyTuple_GET_SIZE(fields));
-      lookup(type, py::intern("_fields"));
-      Value* v = make(Kind::kTuple);
-      v->type = type;
-      v->items.assign(n, nullptr);
-      if (args.size() > n) quiet("argument binding", true);
-      PyObject* own_new = PyObject_TypeCheck(make_new, &PyStaticMethod_Type) ? nullptr : make_new;
-      (void)own_new;
-      py::Ref defaults = py::Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_field_defaults"));
-      PyErr_Clear();
-      for (size_t i = 0; i < args.size(); ++i) v->items[i] = args[i];
-      for (auto& [key, x] : keywords) {
-        int at = -1;
-        for (size_t i = 0; i < n; ++i)
-          if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i)), key) == 0) at = static_cast<int>(i);
-        if (at < 0 || v->items[static_cast<size_t>(at)]) quiet("argument binding", true);
-        v->items[static_cast<size_t>(at)] = x;
+    PyObject* maker = new_in_python(lookup(type, py::intern("__new__")));
+    if (maker && lookup(type, py::intern("_fields"))) {
+      Value* made = nullptr;
+      if (is_named_tuple_maker(maker)) {
+        made = named_tuple(type, maker, args, keywords);
+      } else {
+        Values all = args;
+        all.insert(all.begin(), constant(reinterpret_cast<PyObject*>(type)));
+        made = force(call_nested(constant(maker), std::move(all), keywords));
       }
-      for (size_t i = 0; i < n; ++i) {
-        if (v->items[i]) continue;
-        PyObject* d = defaults && PyDict_Check(defaults.get())
-                          ? PyDict_GetItem(defaults.get(), PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i))) : nullptr;
-        if (!d) quiet("argument binding", true);
-        v->items[i] = live(d, object_source(d));
-      }
-      return v;
+      PyObject* init = lookup(type, py::intern("__init__"));
+      if (!init || !PyFunction_Check(init) || !PyType_IsSubtype(type_of(made), type)) return made;
+      Values all = args;
+      all.insert(all.begin(), made);
+      call_nested(constant(init), std::move(all), keywords);
+      return made;
     }
     stop("constructor", {{"class", name}});
   }

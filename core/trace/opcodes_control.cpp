@@ -144,27 +144,31 @@ struct ControlOpcodes {
     PyObject* level = t.constant_of(t.peek(2));
     if (!from || !level) t.quiet("import");
     if (PyLong_AsLong(level) != 0) t.quiet("relative import");
-    py::Ref module = py::Ref::steal(PyImport_GetModule(in.object));
-    PyErr_Clear();
+    PyObject* modules = PyImport_GetModuleDict();
+    auto loaded = [&](PyObject* name) -> Value* {
+      PyObject* found = PyDict_Check(modules) ? PyDict_GetItemWithError(modules, name) : nullptr;
+      PyErr_Clear();
+      if (!found || !PyModule_Check(found)) return nullptr;
+      return t.force(t.live(found, t.child(guard::SourceKind::kDictItem, t.object_source(modules), name)));
+    };
+    Value* module = loaded(in.object);
     if (!module) t.stop("import", {{"module", std::string(py::utf8(in.object))}});
     if (from == Py_None) {
       std::string name(py::utf8(in.object));
       size_t dot = name.find('.');
       if (dot != std::string::npos) {
-        py::Ref top_name = py::check(PyUnicode_FromString(name.substr(0, dot).c_str()));
-        module = py::Ref::steal(PyImport_GetModule(top_name.get()));
-        PyErr_Clear();
+        module = loaded(py::intern(name.substr(0, dot).c_str()));
         if (!module) t.quiet("import");
       }
     } else {
       // `from package import submodule` imports it when it is not loaded yet.
       for (Py_ssize_t i = 0; PyTuple_Check(from) && i < PyTuple_GET_SIZE(from); ++i)
-        if (!PyObject_HasAttr(module.get(), PyTuple_GET_ITEM(from, i))) t.stop("import", {{"module", std::string(py::utf8(in.object))}});
+        if (!PyObject_HasAttr(module->object, PyTuple_GET_ITEM(from, i)))
+          t.stop("import", {{"module", std::string(py::utf8(in.object))}});
     }
     (void)f;
     t.drop(2);
-    t.keep_borrowed(module.get());
-    t.push(t.constant(module.get()));
+    t.push(module);
   }
   static void import_from(Tracer& t, SymFrame&, const Instr& in) { t.push(t.attribute(t.peek(1), in.object)); }
   static void load_assertion_error(Tracer& t, SymFrame&, const Instr&) { t.push(t.constant(PyExc_AssertionError)); }

@@ -125,7 +125,7 @@ Value* Tracer::length(Value* v) {
     case Kind::kConstant: {
       if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
       if (PyType_Check(v->object)) {
-        PyObject* f = py::type_lookup(Py_TYPE(v->object), py::intern("__len__"));
+        PyObject* f = lookup(Py_TYPE(v->object), py::intern("__len__"));
         if (f && PyFunction_Check(f)) return call_nested(constant(f), {v});
       }
       Py_ssize_t n = PyObject_Size(v->object);
@@ -271,7 +271,7 @@ bool Tracer::contains(Value* c, Value* k) {
         stop("builtin", {{"function", "in"}, {"arg_types", describe(k)}});
       }
       if (PyType_Check(c->object) && !(reinterpret_cast<PyTypeObject*>(Py_TYPE(c->object)) == &PyType_Type)) {
-        PyObject* f = py::type_lookup(Py_TYPE(c->object), py::intern("__contains__"));
+        PyObject* f = lookup(Py_TYPE(c->object), py::intern("__contains__"));
         if (f && PyFunction_Check(f)) return truth(call_nested(constant(f), {c, k}));
       }
       int r = PySequence_Contains(c->object, o);
@@ -483,7 +483,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   PyObject *x = constant_of(a), *y = constant_of(b);
   auto python_defined = [&](PyObject* o) {
     if (is_fixed_native_type(Py_TYPE(o))) return false;
-    PyObject* f = py::type_lookup(Py_TYPE(o), py::intern(kCompareMethods[op]));
+    PyObject* f = lookup(Py_TYPE(o), py::intern(kCompareMethods[op]));
     return f && PyFunction_Check(f);
   };
   if (x && y && !python_defined(x) && !python_defined(y)) {
@@ -655,7 +655,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
         stop("not-constant", {{"value", "subscript " + describe(k)}});
       }
       if (PyType_Check(o)) {
-        PyObject* f = py::type_lookup(Py_TYPE(o), py::intern("__getitem__"));
+        PyObject* f = lookup(Py_TYPE(o), py::intern("__getitem__"));
         if (f && PyFunction_Check(f)) return call_nested(constant(f), {c, k});
         py::Ref alias = py::Ref::steal(PyObject_GetItem(o, i));  // list[int] and the like
         if (!alias) quiet("subscript", true);

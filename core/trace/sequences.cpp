@@ -150,7 +150,7 @@ Value* Tracer::iterator_of(Value* v) {
         return PyTuple_Check(o) ? sequence(tuple(std::move(items))) : snapshot(v, std::move(items));
       }
       if (PyType_Check(o)) {  // an enum class
-        PyObject* f = py::type_lookup(Py_TYPE(o), py::intern("__iter__"));
+        PyObject* f = lookup(Py_TYPE(o), py::intern("__iter__"));
         if (f && PyFunction_Check(f)) return iterator_of(call_nested(constant(f), {v}));
       }
       if (!Py_TYPE(o)->tp_iter) quiet("iter", true);

@@ -234,6 +234,11 @@ SourceId Tracer::child(SourceKind kind, SourceId parent, PyObject* key, int64_t 
 
 SourceId Tracer::object_source(PyObject* object) { return sources_.object(object); }
 
+SourceId Tracer::expression(PyObject* function, PyObject* a, PyObject* b) {
+  const SourceId first = object_source(a), second = object_source(b);
+  return sources_.child(SourceKind::kExpression, first, function, 0, second);
+}
+
 void Tracer::need(SourceId id) {
   if (fetched_.size() < sources_.size()) fetched_.resize(sources_.size() + 64, false);
   if (fetched_[static_cast<size_t>(id)]) return;
@@ -268,10 +273,7 @@ SourceId Tracer::fetch_source(Value* v) {
   return v->source;
 }
 
-PyObject* Tracer::lookup(PyTypeObject* type, PyObject* name) {
-  if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(type, name, &written)) quiet("a class attribute set before");
-  if (!made_objects_.empty() && is_made_here(reinterpret_cast<PyObject*>(type))) return py::type_lookup(type, name);
-  PyObject* found = py::type_lookup(type, name);
+guard::TypeRecord& Tracer::type_record(PyTypeObject* type) {
   auto [it, fresh] = type_index_.try_emplace(type, static_cast<int>(types_.size()));
   if (fresh) {
     guard::TypeRecord record;
@@ -281,7 +283,22 @@ PyObject* Tracer::lookup(PyTypeObject* type, PyObject* name) {
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
       guard(StepKind::kTypeVersion, kNoSource, reinterpret_cast<PyObject*>(type), 0, it->second);
   }
-  guard::TypeRecord& r = types_[static_cast<size_t>(it->second)];
+  return types_[static_cast<size_t>(it->second)];
+}
+
+void Tracer::rely_on_order(PyTypeObject* type) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_made_here(reinterpret_cast<PyObject*>(type))) return;
+  py::type_lookup(type, py::intern("__class__"));  // gives the class a version when it has none
+  guard::TypeRecord& r = type_record(type);
+  r.version = type->tp_version_tag;
+  r.order = py::Ref::borrow(type->tp_mro);
+}
+
+PyObject* Tracer::lookup(PyTypeObject* type, PyObject* name) {
+  if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(type, name, &written)) quiet("a class attribute set before");
+  if (!made_objects_.empty() && is_made_here(reinterpret_cast<PyObject*>(type))) return py::type_lookup(type, name);
+  PyObject* found = py::type_lookup(type, name);
+  guard::TypeRecord& r = type_record(type);
   r.version = type->tp_version_tag;
   for (auto& [n, v] : r.lookups)
     if (n.get() == name) return found;

@@ -129,11 +129,15 @@ class Tracer {
   const char* text_of(Value* v);                ///< null when no constant str
   PyTypeObject* type_of(Value* v);
   PyObject* lookup(PyTypeObject* type, PyObject* name);  ///< on the MRO, recorded as a guard; borrowed or null
+  void rely_on_order(PyTypeObject* type);                ///< guards that the class keeps its bases
+  guard::TypeRecord& type_record(PyTypeObject* type);    ///< guarded from now on; valid until the next one
   void guard_type(Value* v);
   void guard(guard::StepKind kind, SourceId source, PyObject* object = nullptr, int64_t number = 0, int extra = -1);
   void need(SourceId source);
   SourceId child(guard::SourceKind kind, SourceId parent, PyObject* key = nullptr, int64_t index = 0);
   SourceId object_source(PyObject* object);
+  /// What `function(a, b)` gives when the guards are checked.
+  SourceId expression(PyObject* function, PyObject* a, PyObject* b);
   std::string describe(Value* v);               ///< for break contexts
   std::string name_of(PyObject* callable);
 
@@ -223,6 +227,8 @@ class Tracer {
   /// `plain`: as type.__call__ does it, whatever the metaclass says.
   Value* instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain = false);
   Value* new_instance(PyTypeObject* type);
+  /// What collections.namedtuple's own `__new__` makes of these arguments.
+  Value* named_tuple(PyTypeObject* type, PyObject* maker, const Values& args, const Keywords& keywords);
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
   /// A Python object of constants only, lists and dicts included (not to be changed); null when v is no such thing.
   PyObject* constant_copy(Value* v);

@@ -111,6 +111,7 @@ struct Value {
   IteratorKind iterator = IteratorKind::kSequence;
   bool loaded = false;  ///< live list or dict: all items known
   bool dirty = false;   ///< changed in this trace
+  bool measured = false;  ///< live dict: its length was looked at
   bool type_guarded = false;
   bool exhausted = false;
   bool strict = false;         ///< zip(strict=True)
