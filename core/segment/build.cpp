@@ -108,12 +108,25 @@ void raise_break(Root& root, const trace::BreakInfo& info, const policy::Resolut
   else PyErr_SetString(PyExc_RuntimeError, info.reason.c_str());
 }
 
+namespace {
+
+/// The policy at a break, but for places that are no error to PyTorch either: those are always allowed, or under fullgraph alone.
+policy::Resolution resolve_break(const Root& root, const trace::BreakInfo& info, bool ambient) {
+  policy::Resolution r = policy::resolve(*overlays(), root.target_id, info.views, root.fullgraph, ambient);
+  const bool tolerated = info.tolerance == trace::Tolerance::kAlways || (info.tolerance == trace::Tolerance::kFullgraph && root.fullgraph);
+  if (r.error && tolerated) return {false, "value-read"};
+  return r;
+}
+
+}  // namespace
+
+
 bool policy_allows(Root& root, Segment& s, bool ambient) {
   if (s.exit != trace::ExitKind::kBreak) return true;
   uint64_t generation = overlay_generation();
   if (s.policy_generation == generation && s.policy_ambient == ambient && s.policy_fullgraph == root.fullgraph) return true;
   if (options().fault == Fault::kStaleSegment) return true;
-  policy::Resolution r = policy::resolve(*overlays(), root.target_id, s.break_info.views, root.fullgraph, ambient);
+  policy::Resolution r = resolve_break(root, s.break_info, ambient);
   BreakRecord& record = root.breaks[static_cast<size_t>(s.break_index)];
   record.policy = r;
   if (r.error) {
@@ -143,6 +156,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
                                            s->exit == trace::ExitKind::kBreak && root.fullgraph, ambient);
     s->region = r.error && r.source != "fullgraph";
     if (s->exit == trace::ExitKind::kBreak) {
+      r = resolve_break(root, s->break_info, ambient);
       s->break_index = root.break_index(s->break_info);
       root.breaks[static_cast<size_t>(s->break_index)].policy = r;
       if (r.error) {
@@ -171,8 +185,11 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
       e.entry.resumed_line = f->code->position(f->current).line;
       if (f->function && f->function->kind == trace::Kind::kConstant) e.entry.function = f->function->object;
       else if (f->function) e.function_step = builder.emit(f->function);
-      for (trace::Value* v : f->locals_) s->slots.push_back(builder.emit(v));
-      for (trace::Value* v : f->stack) s->slots.push_back(builder.emit(v));
+      for (const auto* values : {&f->locals_, &f->stack})
+        for (trace::Value* v : *values) {
+          if (v && v->unbacked && root.fullgraph) s->unbacked.push_back(static_cast<int32_t>(s->slots.size()));
+          s->slots.push_back(builder.emit(v));
+        }
       s->frames.push_back(std::move(e));
     }
     s->handled = builder.emit(t.handled());
@@ -188,6 +205,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
       }
     }
   }
+  s->reads = root.fullgraph && s->exit == trace::ExitKind::kBreak && s->break_info.reads;
   s->effects.build(t, builder);
   s->recipe.arrange();
   s->effects.split(s->recipe);

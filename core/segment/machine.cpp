@@ -86,6 +86,19 @@ std::vector<int> lines_of(const State& state) {
   return lines;
 }
 
+/// Slots with values read out of tensors once the exit's instruction of `s` was carried out.
+std::vector<int32_t> unbacked_after(const Segment& s, State& state) {
+  const auto last = static_cast<int32_t>(state.slots.size()) - 1;
+  std::vector<int32_t> after;
+  bool fresh = s.reads;
+  for (int32_t i : s.unbacked) {
+    if (i < last) after.push_back(i);
+    else fresh = fresh || s.exit != trace::ExitKind::kBreak;  // an operand: what comes of it
+  }
+  if (fresh && last >= 0 && state.top().stack > 0) after.push_back(last);
+  return after;
+}
+
 /// Replaces the callee of the call that comes next when only its own body is to stay plain Python.
 void skip_body(State& state, bool whole) {
   const bytecode::Instr& next = state.top().code->instrs[static_cast<size_t>(state.top().pc)];
@@ -470,6 +483,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
       return Next::kError;
     default: break;
   }
+  const std::vector<int32_t> unbacked = s && root_.fullgraph ? unbacked_after(*s, state_) : std::vector<int32_t>();
   uint64_t bound = bound_hash(state_);
   if (s && outcome != Outcome::kReturn)
     for (const Successor& next : s->successors)
@@ -477,7 +491,7 @@ Run::Next Run::step(Segment* s, bool region, PyObject** result) {
         site_ = next.site;
         return Next::kSite;
       }
-  site_ = root_.site_for(state_, lines_of(state_), s);
+  site_ = root_.site_for(state_, lines_of(state_), s, unbacked);
   if (s && outcome != Outcome::kReturn && s->successors.size() < 16)
     s->successors.push_back({outcome, state_.top().pc, bound, site_});
   return Next::kSite;

@@ -36,7 +36,8 @@ Site* Root::entry_site() {
   return entry_;
 }
 
-Site* Root::site_for(const resume::State& state, const std::vector<int>& resumed_lines, const Segment* from) {
+Site* Root::site_for(const resume::State& state, const std::vector<int>& resumed_lines, const Segment* from,
+                     const std::vector<int32_t>& unbacked) {
   std::string key;
   auto put = [&key](uint64_t v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
   for (const resume::Frame& f : state.frames) {
@@ -46,10 +47,12 @@ Site* Root::site_for(const resume::State& state, const std::vector<int>& resumed
   }
   for (PyObject* o : state.slots) key.push_back(o ? 'b' : 'n');
   key.push_back(state.handled ? 'h' : '-');
+  for (int32_t i : unbacked) put(static_cast<uint64_t>(i));
   auto [it, fresh] = sites_.try_emplace(key);
   if (!fresh) return it->second.get();
   auto site = std::make_unique<Site>();
   site->id = next_site_++;
+  site->hints.unbacked = unbacked;
   for (size_t i = 0; i < state.frames.size(); ++i) {
     const resume::Frame& f = state.frames[i];
     trace::EntryFrame e;

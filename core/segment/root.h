@@ -53,7 +53,8 @@ class Root {
   std::string name, target_id;
 
   /// The site of a continuation, made when new.
-  Site* site_for(const resume::State& state, const std::vector<int>& resumed_lines, const Segment* from);
+  Site* site_for(const resume::State& state, const std::vector<int>& resumed_lines, const Segment* from,
+                 const std::vector<int32_t>& unbacked = {});
   Site* entry_site();
   /// The function's code in normal form.
   const bytecode::Code* code() {

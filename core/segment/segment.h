@@ -56,6 +56,8 @@ struct Segment {
   trace::ExitKind exit = trace::ExitKind::kReturn;
   std::vector<ExitFrame> frames;         ///< after a break or step
   std::vector<int32_t> slots;            ///< recipe steps, -1 = null
+  std::vector<int32_t> unbacked;         ///< under fullgraph: slots of the exit whose value was read out of a tensor
+  bool reads = false;                    ///< under fullgraph: so is what the exit's instruction delivers
   int32_t handled = -1;
   int32_t result = -1;
   bool gives_up = false;                 ///< skip_frame: the frame runs as plain Python from where the segment starts

@@ -141,6 +141,8 @@ std::optional<InferFailure> data_dependent_index(const Call& call) {
     if (counts && !has_keyword(call, "output_size"))
       return data_dependent("repeat counts from a tensor", "dynamic-shape");
   }
+  if (call.info.name == "torch.where" && call.args.size() + call.kwargs.size() == 1)
+    return data_dependent("where with a condition only", "dynamic-shape");
   if (row != "getitem" || call.args.size() != 2) return std::nullopt;
   bool mask = false;
   const auto look = [&](const Arg& a) {

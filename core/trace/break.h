@@ -18,12 +18,21 @@ struct PlaceFrame {
   bool call = false;  ///< how nn.Module gets from `__call__` to `forward`: stacks and chains leave it out, as PyTorch's do
 };
 
+/// What PyTorch's compiler makes of a place where this tracer has to stop. It decides whether a policy may call the place an error.
+enum class Tolerance : uint8_t {
+  kNone,       ///< a break there as well
+  kFullgraph,  ///< a value or size known at run time only: kept in the one graph under fullgraph=True, a break otherwise
+  kAlways      ///< never a break there
+};
+
 /// Why and where tracing stops. `quiet` steps are executed without being reported as breaks.
 struct BreakInfo {
   std::string reason;                                       ///< id in diagnose's table
   std::vector<std::pair<std::string, std::string>> arguments;  ///< of its templates
   bool quiet = false;
   bool raises = false;                                      ///< quiet: the instruction is expected to raise
+  Tolerance tolerance = Tolerance::kNone;
+  bool reads = false;                                       ///< what the instruction delivers was read out of a tensor
   bool limit = false;                                       ///< quiet: the site should run in executor mode
   std::vector<PlaceFrame> place;                            ///< outermost first, last = the break
   std::vector<policy::FrameView> views;                     ///< same frames, for policy

@@ -2,6 +2,7 @@
 // itertools, operator's getters, copy.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
@@ -116,6 +117,10 @@ Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) 
                           (torch::available() && torch::is_torch_constant(o));
       return shared ? v : nullptr;
     }
+    case Kind::kTensor: {
+      Value* made = t.deep_copy_of_tensor(v);
+      return made ? memo[v] = made : nullptr;
+    }
     case Kind::kLive:
     case Kind::kInstance: {
       if (v->function_live) return v;
@@ -158,7 +163,14 @@ Value* do_deepcopy(Tracer& t, PyObject*, Values& a, Keywords&) {
     if (PyObject* c = t.constant_copy(v)) return t.wrap(Py_NewRef(c));
   std::unordered_map<Value*, Value*> memo;
   if (a.size() == 1)
-    if (Value* made = deep_copy(t, v, memo)) return made;
+    if (Value* made = deep_copy(t, v, memo)) {
+      // Tensors that share memory share that of their copies too, which clones of each would not.
+      std::unordered_set<int32_t> storages;
+      bool shared = false;
+      for (const auto& [from, to] : memo)
+        if (from->kind == Kind::kTensor) shared = !storages.insert(t.storage_id(from)).second || shared;
+      if (!shared) return made;
+    }
   t.stop("deepcopy", {{"value", t.describe(v)}});
 }
 

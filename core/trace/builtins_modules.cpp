@@ -90,22 +90,61 @@ Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 }
 Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
 
-/// inspect.signature of a function that is known: made now; it depends on the function alone.
-Value* do_signature(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  if (a.size() != 1 || !k.empty()) return t.enter_python(f, a, k);
-  Value* v = t.force(a[0]);
+/// The function, class or bound method that a call of inspect is about, when it is known; a method is bound to None.
+py::Ref inspected(Tracer& t, Values& a, Keywords& k) {
   py::Ref subject;
+  if (a.size() != 1 || !k.empty()) return subject;
+  Value* v = t.force(a[0]);
   if (v->kind == Kind::kMethod) {
     PyObject* function = t.constant_of(v->items[0]);
     if (function && PyFunction_Check(function)) subject = py::check(PyMethod_New(function, Py_None));
   } else if (PyObject* o = t.constant_of(v); o && (PyFunction_Check(o) || PyType_Check(o))) {
     subject = py::Ref::borrow(o);
   }
+  return subject;
+}
+
+/// inspect.signature of a function that is known: made now; it depends on the function alone.
+Value* do_signature(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  py::Ref subject = inspected(t, a, k);
   if (!subject) return t.enter_python(f, a, k);
   py::Ref made = py::Ref::steal(PyObject_CallOneArg(f, subject.get()));
   if (!made) t.quiet("inspect.signature", true);
   SourceId source = t.object_source(made.get());
   return t.live(t.keep_for_trace(made), source);
+}
+
+/// inspect.getfullargspec: a fresh named tuple of lists and dicts.
+Value* do_argspec(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  py::Ref subject = inspected(t, a, k);
+  if (!subject) return t.enter_python(f, a, k);
+  py::Ref made = py::Ref::steal(PyObject_CallOneArg(f, subject.get()));
+  if (!made) t.quiet("inspect.getfullargspec", true);
+  return t.wrap(made.release());
+}
+
+/// Logger.debug, .info and so on: a level that is switched off is nothing at all. The rest is the logging module's own.
+Value* do_log(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  struct Level {
+    const char *name, *constant;
+  };
+  static constexpr Level kLevels[] = {{"isEnabledFor", nullptr}, {"debug", "DEBUG"}, {"info", "INFO"}, {"warning", "WARNING"}, {"error", "ERROR"},
+                                      {"critical", "CRITICAL"}, {"exception", "ERROR"}, {"log", nullptr}};
+  Value* level = nullptr;
+  for (const Level& l : kLevels)
+    if (t.name_of(f).ends_with(std::string(".") + l.name)) {
+      py::Ref module = py::check(PyImport_ImportModule("logging"));
+      level = l.constant ? t.constant_new(PyObject_GetAttrString(module.get(), l.constant)) : a.size() > 1 ? a[1] : nullptr;
+    }
+  if (!level || a.empty()) return t.enter_python(f, a, k);
+  Value* self = t.force(a[0]);
+  PyObject* number = t.constant_of(level);
+  if (self->kind != Kind::kLive || !number || !PyLong_Check(number)) return t.enter_python(f, a, k);
+  // Asking fills the logger's cache, which is what the guards look at.
+  if (py::Ref on = py::Ref::steal(PyObject_CallMethod(self->object, "isEnabledFor", "O", number)); !on) PyErr_Clear();
+  if (t.name_of(f).ends_with(".isEnabledFor")) return t.enter_python(f, a, k);
+  if (t.truth(t.call_method(self, "isEnabledFor", {level})) == 0) return t.none();
+  return t.enter_python(f, a, k);
 }
 
 struct ModuleRow {
@@ -118,7 +157,7 @@ constexpr ModuleRow kRows[] = {
     {"operator", "getitem", do_getitem},
     {"operator", "setitem", do_setitem}, {"operator", "neg", do_neg}, {"operator", "truth", do_truth}, {"operator", "not_", do_not},
     {"operator", "is_", do_is}, {"operator", "is_not", do_is_not}, {"operator", "contains", do_contains},
-    {"operator", "index", do_index}, {"inspect", "signature", do_signature}, {"typing", "cast", do_cast},
+    {"operator", "index", do_index}, {"inspect", "signature", do_signature}, {"inspect", "getfullargspec", do_argspec}, {"typing", "cast", do_cast},
 };
 constexpr const char* kBinaryNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift",
                                         "sub", "truediv", "xor", "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul",
@@ -192,6 +231,13 @@ void Builtins::add(const char* module, const char* name, Handler handler) {
 
 void add_builtin_modules() {
   for (const ModuleRow& r : kRows) Builtins::add(r.module, r.name, r.handler);
+  for (const char* n : {"debug", "info", "warning", "error", "critical", "exception", "log", "isEnabledFor"}) {
+    py::Ref logging = py::Ref::steal(PyImport_ImportModule("logging"));
+    py::Ref logger = logging ? py::Ref::steal(PyObject_GetAttrString(logging.get(), "Logger")) : py::Ref();
+    py::Ref method = logger ? py::Ref::steal(PyObject_GetAttrString(logger.get(), n)) : py::Ref();
+    PyErr_Clear();
+    if (method) Builtins::add(method.get(), do_log);
+  }
   for (const char* n : kBinaryNames) Builtins::add("operator", n, do_operator_binary);
   for (const char* n : {"lt", "le", "eq", "ne", "gt", "ge"}) Builtins::add("operator", n, do_operator_compare);
 }

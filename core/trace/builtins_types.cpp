@@ -75,6 +75,7 @@ Value* do_frozenset(Tracer& t, PyObject* cls, Values& a, Keywords&) {
 }
 Value* do_bool(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.empty()) return t.boolean(false);
+  if (t.force(a[0])->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__bool__"}});
   return t.boolean(t.truth(a[0]));
 }
 Value* do_number(Tracer& t, PyObject* f, Values& a, Keywords& k) {

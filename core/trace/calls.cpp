@@ -569,7 +569,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         for (size_t i = 1; i < args.size(); ++i) list += (i > 1 ? ", " : "") + describe(args[i]);
         std::string method = name_of(o);
         method = method.substr(method.rfind('.') + 1);
-        stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"name", method}, {"args", "(" + list + ")"},
+        const bool integral = !args.empty() && args[0]->kind == Kind::kTensor && !graph::is_floating(meta(args[0]).dtype) && !graph::is_complex(meta(args[0]).dtype);
+        stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"integral", integral ? "yes" : "no"}, {"name", method}, {"args", "(" + list + ")"},
                            {"qualname", info.name}, {"op", info.name}, {"function", info.name}});
       }
       case torch::CallableKind::kMarker: return fold(o, args, keywords);

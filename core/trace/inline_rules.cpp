@@ -75,7 +75,7 @@ constexpr Helper kHelpers[] = {
     {"os.py", "_Environ.*"}, {"os.py", "getenv"}, {"os.py", "_createenviron.<locals>.encode"}, {"os.py", "_createenviron.<locals>.decode"},
     {"inspect.py", "isfunction"}, {"inspect.py", "isclass"}, {"inspect.py", "ismethod"}, {"inspect.py", "ismodule"}, {"inspect.py", "isbuiltin"},
     {"inspect.py", "Signature.parameters"}, {"inspect.py", "Signature.return_annotation"}, {"inspect.py", "Parameter.name"},
-    {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
+    {"logging/__init__.py", "Logger.isEnabledFor"}, {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
 };
 constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "is_tensor"}, {"__init__.py", "is_storage"}, {"__init__.py", "_assert"}, {"__init__.py", "sym_int"},

@@ -63,7 +63,8 @@ Value* Tracer::run(size_t base) {
         return r;
       }
       ++f.pc;
-      table[static_cast<size_t>(in.op)](*this, f, in);
+      if (watching_) run_watched(in, f, table[static_cast<size_t>(in.op)]);
+      else table[static_cast<size_t>(in.op)](*this, f, in);
     } catch (Raise& r) {
       unwind(r, base);
     } catch (Break& b) {

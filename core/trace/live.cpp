@@ -93,6 +93,9 @@ Value* Tracer::live(PyObject* object, SourceId source) {
   Value* v = make(Kind::kLive);
   v->object = object;
   v->source = source;
+  if (watching_ && source >= 0)
+    if (const SourceId parent = sources_[source].parent; parent >= 0)
+      if (auto up = by_source_.find(parent); up != by_source_.end()) v->unbacked = up->second->unbacked;
   transient_.push_back(py::Ref::borrow(object));  // for the trace only: a segment must not keep the user's objects alive
   by_source_[source] = v;
   if (identity) by_object_[object] = v;
@@ -340,10 +343,10 @@ Value* Tracer::wrap(PyObject* fresh, std::unordered_map<PyObject*, Value*>* done
 }
 
 bool Tracer::make_dynamic(Value* v) {
-  if (hints_.dynamic.empty() || v->source < 0) return false;
+  if ((hints_.dynamic.empty() && !v->unbacked) || v->source < 0) return false;
   if (!PyLong_CheckExact(v->object) && !PyFloat_CheckExact(v->object)) return false;
   if (sources_[v->source].kind == SourceKind::kObject) return false;
-  if (!hints_.dynamic.count(source_path(v->source))) return false;
+  if (!v->unbacked && !hints_.dynamic.count(source_path(v->source))) return false;
   guard_type(v);
   v->dynamic = true;
   return true;

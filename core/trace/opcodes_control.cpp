@@ -16,6 +16,12 @@ struct ControlOpcodes {
   static void jump(Tracer& t, SymFrame& f, const Instr& in) { jump_to(t, f, in.target); }
   static void pop_jump_if(Tracer& t, SymFrame& f, const Instr& in) {
     bool want = in.op == Op::kPopJumpIfTrue;
+    if (t.is_assertion(f, in) && t.force(t.peek(1))->kind == Kind::kTensor) {
+      t.assert_tensor(t.peek(1));
+      t.drop(1);
+      f.pc = in.target;
+      return;
+    }
     bool is = t.truth(t.peek(1)) == 1;
     if (is == want && in.target <= f.current) t.count_loop_round(f, in.target);
     t.drop(1);

@@ -278,7 +278,7 @@ bool Tracer::contains(Value* c, Value* k) {
       if (r < 0) quiet("in", true);
       return r == 1;
     }
-    case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kTensor: stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__contains__"}});
     case Kind::kNative: {
       PyObject* o = constant_of(k);
       int r = o ? PySequence_Contains(c->object, o) : -1;

@@ -83,6 +83,35 @@ bool Tracer::write_may_fail(const graph::Node& node) const {
   return risky;
 }
 
+Value* Tracer::deep_copy_of_tensor(Value* v) {
+  const graph::TensorMeta& m = meta(v);
+  // A view is copied with all of the memory it looks into, and what hangs on the object goes along.
+  if (v->source < 0 || m.requires_grad || view_base_[static_cast<size_t>(v->id)] != v->id ||
+      std::string_view(v->type->tp_name) != "Tensor")
+    return nullptr;
+  int64_t count = 1, dense = 1;
+  for (int64_t n : m.sizes) count *= n;
+  std::vector<std::pair<int64_t, int64_t>> order;
+  for (size_t i = 0; i < m.sizes.size(); ++i)
+    if (m.sizes[i] != 1) order.emplace_back(m.strides[i], m.sizes[i]);
+  std::sort(order.begin(), order.end());
+  for (const auto& [stride, size] : order) {
+    if (stride != dense) return nullptr;
+    dense *= size;
+  }
+  PyObject** dict = _PyObject_GetDictPtr(v->object);
+  if (!count || torch::storage_of(v->object).bytes != static_cast<size_t>(count) * static_cast<size_t>(graph::item_size(m.dtype))) return nullptr;
+  if (dict && *dict) return nullptr;
+  if (torch::raw_meta(v->object).storage_offset) return nullptr;
+  guard(StepKind::kNoInstanceDict, v->source);
+  guard(StepKind::kStorageOffset, v->source, nullptr, 0);
+  py::Ref grad = py::check(PyObject_GetAttrString(v->object, "grad"));
+  if (grad.get() != Py_None) return nullptr;
+  Value* none_yet = live(grad.get(), child(guard::SourceKind::kAttribute, v->source, py::intern("grad")));
+  force(none_yet);
+  return torch_call(py::type_lookup(v->type, py::intern("clone")), {v});
+}
+
 graph::TensorMeta& Tracer::meta(Value* tensor) {
   if (stale_.contains(tensor->id)) quiet("a view of a tensor that came to require grad");
   return graph_->values[static_cast<size_t>(tensor->id)].meta;
@@ -198,6 +227,17 @@ Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
 
 Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords) {
   if (static_cast<int64_t>(graph_->nodes.size()) >= options_.node_limit) stop("trace-limit", {{"limit", "nodes"}});
+  Values numbers;  // that stay those of their sources
+  const auto find_numbers = [&](Value* v, auto&& self) -> void {
+    force(v);
+    if (v->kind == Kind::kLive && v->dynamic) numbers.push_back(v);
+    if (v->kind == Kind::kList) list_load(v);
+    if (v->kind == Kind::kTuple || v->kind == Kind::kList || v->kind == Kind::kSlice)
+      for (Value* i : v->items)
+        if (i) self(i, self);
+  };
+  for (Value* v : args) find_numbers(v, find_numbers);
+  for (auto& [name, v] : keywords) find_numbers(v, find_numbers);
   graph::Node node;
   node.callable = callable;
   node.op = info.row;
@@ -224,6 +264,10 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
     PyErr_Clear();
     if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);
+    if ((failure->reason.empty() || failure->reason == "no-shape-rule") && !numbers.empty()) {
+      for (Value* v : numbers) constant_of(v);  // baked in: the shape may depend on them
+      return torch_call(callable, info, args, keywords);
+    }
     std::string reason = failure->reason.empty() ? "no-shape-rule" : std::string(failure->reason);
     stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
   }

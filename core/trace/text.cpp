@@ -59,7 +59,7 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
 Value* format_symbolically(Tracer& t, Value* v, Value* spec, int conversion) {
   if (conversion) v = text_symbolically(t, v, conversion);
   t.force(v);
-  if (v->kind == Kind::kTensor) t.stop("tensor-text", {{"value", "TensorVariable()"}});
+  if (v->kind == Kind::kTensor) t.stop("tensor-text", {{"value", "TensorVariable()"}, {"call", "format"}});
   PyObject* s = spec ? t.need_constant(spec, "format") : nullptr;
   PyObject* c = t.constant_of(v);
   if (!c) {

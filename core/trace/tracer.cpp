@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/trace/tracer.h"
 
+#include <algorithm>
+
 #include "core/torch/tensor.h"
 
 namespace breakline::trace {
@@ -53,6 +55,7 @@ void Tracer::reset() {
   yielded_ = false;
   yielded_frame_ = nullptr;
   expecting_ = 0;
+  watching_ = false;
   generators_.clear();
   class_writes_.clear();
   made_objects_.clear();
@@ -80,6 +83,8 @@ void Tracer::start(const std::vector<EntryFrame>& entry) {
       Value* v = o ? live(o, sources_.slot(static_cast<int64_t>(slot))) : nullptr;
       (i < static_cast<size_t>(e.code->slot_count) ? f->locals_ : f->stack).push_back(v);
       if (v) entry_values_.push_back(v);
+      if (v && std::find(hints_.unbacked.begin(), hints_.unbacked.end(), static_cast<int32_t>(slot)) != hints_.unbacked.end())
+        v->unbacked = watching_ = true;
     }
     codes_.push_back(e.code);
     frames_.push_back(std::move(f));
@@ -117,7 +122,7 @@ void Tracer::trace(const std::vector<EntryFrame>& entry, PyObject* const* slots,
         exit_ = ExitKind::kReturn;
         break_ = BreakInfo();
       } catch (Break& b) {
-        if (!b.info.quiet && b.info.inner_root > 0 && !options_.root_fullgraph) {
+        if (!b.info.quiet && b.info.inner_root > 0 && !options_.root_fullgraph && b.info.tolerance != Tolerance::kAlways) {
           // A nested compiled function that tolerates no break: it is called whole, and raises on its own.
           BreakInfo whole = std::move(b.info);
           size_t depth = static_cast<size_t>(whole.inner_root);
@@ -319,6 +324,7 @@ void Tracer::stop(const std::string& reason, std::vector<std::pair<std::string, 
   Break b;
   b.info.reason = reason;
   b.info.arguments = std::move(arguments);
+  note_tolerance(b.info);
   capture_place(b.info);
   throw b;
 }

@@ -42,6 +42,7 @@ struct Options {
 
 /// Numbers that a site has seen change: their sources are not baked in. Keyed by a textual path of the source.
 struct SiteHints {
+  std::vector<int32_t> unbacked;  ///< slots whose value was read out of a tensor; of roots with fullgraph only
   std::unordered_set<std::string> dynamic;
 };
 
@@ -302,6 +303,9 @@ class Tracer {
   Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
   graph::Arg argument(Value* v);
   graph::TensorMeta& meta(Value* tensor);
+  /// What copy.deepcopy makes of a tensor that is alone in its memory and needs no grad; null for others.
+  Value* deep_copy_of_tensor(Value* v);
+  int32_t storage_id(Value* tensor) const { return graph_->values[static_cast<size_t>(tensor->id)].storage; }
   void realize_tensor(Value* v);
   bool write_may_fail(const graph::Node& node) const;
   void note_tensor(Value* v, graph::ValueId base);
@@ -372,6 +376,13 @@ class Tracer {
   void check_rebuildable(Value* v, std::unordered_set<Value*>& seen);
   void alias_guards();
   void capture_place(BreakInfo& info);
+  /// unknown.cpp: values read out of tensors, as fullgraph sees them.
+  void run_watched(bytecode::Instr const& in, SymFrame& f, void (*handler)(Tracer&, SymFrame&, const bytecode::Instr&));
+  /// assert of a tensor: a node that fails when it is false, and then plain Python raises.
+  void assert_tensor(Value* v);
+  bool is_assertion(const SymFrame& f, const bytecode::Instr& in) const;
+  Value* unbacked(Value* v);
+  void note_tolerance(BreakInfo& info);
   policy::FrameView frame_view(const SymFrame& f, const bytecode::Position& position);
   void note_region(SymFrame& f, Value* manager);
   /// The function of breakline.polyfills that stands for `code` with these arguments; borrowed, null when there is none.
@@ -463,6 +474,7 @@ class Tracer {
   bool yielded_ = false;
   std::unique_ptr<SymFrame> yielded_frame_;
   size_t run_base_ = 0;
+  bool watching_ = false;           ///< some value of the entry was read out of a tensor
   int expecting_ = 0;               ///< builtins on the way that catch what is raised
   std::vector<Value*> generators_;  ///< made in this trace and started
   struct ClassWrite {

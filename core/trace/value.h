@@ -118,6 +118,7 @@ struct Value {
   bool function_live = false;  ///< live function guarded by its code, not by identity
   bool dynamic = false;        ///< a number that stays a number of its source
   bool stand_in = false;       ///< of a Python form of something native (forms.cpp): can't be rebuilt, only made for real at `created_at`
+  bool unbacked = false;       ///< under fullgraph: the value, or the tensor's shape, was read out of a tensor
   SourceId source = kNoSource;
   graph::ValueId id = graph::kNoValue;
   PyObject* object = nullptr;
