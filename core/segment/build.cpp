@@ -120,7 +120,6 @@ policy::Resolution resolve_break(const Root& root, const trace::BreakInfo& info,
 
 }  // namespace
 
-
 bool policy_allows(Root& root, Segment& s, bool ambient) {
   if (s.exit != trace::ExitKind::kBreak) return true;
   uint64_t generation = overlay_generation();

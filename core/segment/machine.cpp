@@ -318,7 +318,8 @@ bool Run::give_up_tracing(Site& site) {
   if (missed_) {
     difference = missed_->guards.describe(missed_step_, site.frames.size() == 1 ? code->code->co_localsplusnames : nullptr);
   }
-  if (root_.compiled_strictly) {
+  // What was read out of tensors has any value: such a site is none that PyTorch would compile again.
+  if (root_.compiled_strictly && site.hints.unbacked.empty()) {
     trace::BreakInfo info;
     info.reason = "recompile-limit";
     info.arguments = {{"function", code->qualname}, {"limit", std::to_string(site.segments.size())}, {"guard", difference}};

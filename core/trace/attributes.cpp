@@ -634,7 +634,13 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     }
     case torch::AttributeKind::kOp: return torch_call(info.callable, {o});
     case torch::AttributeKind::kBreak:
-      if (is_name(name, "grad") && o->source >= 0 && meta(o).is_leaf) {
+      // What retain_grad() was called on has one as well; of other intermediates PyTorch warns.
+      if (is_name(name, "retains_grad") && o->source >= 0) {
+        py::Ref r = py::check(PyObject_GetAttr(o->object, name));
+        return force(live(r.get(), child(SourceKind::kAttribute, o->source, name)));
+      }
+      if (is_name(name, "grad") && o->source >= 0 &&
+          (meta(o).is_leaf || truth(attribute(o, py::intern("retains_grad"))) == 1)) {
         // Nothing inside a segment runs the autograd engine, so what is there now is what the segment sees.
         py::Ref r = py::check(PyObject_GetAttr(o->object, name));
         Value* v = live(r.get(), child(SourceKind::kAttribute, o->source, name));

@@ -569,6 +569,11 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         for (size_t i = 1; i < args.size(); ++i) list += (i > 1 ? ", " : "") + describe(args[i]);
         std::string method = name_of(o);
         method = method.substr(method.rfind('.') + 1);
+        if (info.name == "Tensor.retain_grad" && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor && meta(args[0]).requires_grad) {
+          graph_->needs_grad = true;  // on the real tensor that autograd knows
+          call_without_result(o, "retain_grad", args[0], false);
+          return none();
+        }
         const bool integral = !args.empty() && args[0]->kind == Kind::kTensor && !graph::is_floating(meta(args[0]).dtype) && !graph::is_complex(meta(args[0]).dtype);
         stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"integral", integral ? "yes" : "no"}, {"name", method}, {"args", "(" + list + ")"},
                            {"qualname", info.name}, {"op", info.name}, {"function", info.name}});

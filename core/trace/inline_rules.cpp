@@ -87,7 +87,8 @@ constexpr Helper kTorchHelpers[] = {
     {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
     {"autograd/function.py", "FunctionCtx.mark_dirty"}, {"autograd/function.py", "FunctionCtx.mark_non_differentiable"},
-    {"autograd/function.py", "FunctionCtx.set_materialize_grads"}, {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
+    {"autograd/function.py", "FunctionCtx.set_materialize_grads"}, {"utils/hooks.py", "RemovableHandle.remove"},
+    {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
 };
 
 bool names(const Helper& h, const std::string& function) {

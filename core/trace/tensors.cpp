@@ -227,17 +227,6 @@ Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
 
 Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords) {
   if (static_cast<int64_t>(graph_->nodes.size()) >= options_.node_limit) stop("trace-limit", {{"limit", "nodes"}});
-  Values numbers;  // that stay those of their sources
-  const auto find_numbers = [&](Value* v, auto&& self) -> void {
-    force(v);
-    if (v->kind == Kind::kLive && v->dynamic) numbers.push_back(v);
-    if (v->kind == Kind::kList) list_load(v);
-    if (v->kind == Kind::kTuple || v->kind == Kind::kList || v->kind == Kind::kSlice)
-      for (Value* i : v->items)
-        if (i) self(i, self);
-  };
-  for (Value* v : args) find_numbers(v, find_numbers);
-  for (auto& [name, v] : keywords) find_numbers(v, find_numbers);
   graph::Node node;
   node.callable = callable;
   node.op = info.row;
@@ -264,10 +253,6 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
     PyErr_Clear();
     if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);
-    if ((failure->reason.empty() || failure->reason == "no-shape-rule") && !numbers.empty()) {
-      for (Value* v : numbers) constant_of(v);  // baked in: the shape may depend on them
-      return torch_call(callable, info, args, keywords);
-    }
     std::string reason = failure->reason.empty() ? "no-shape-rule" : std::string(failure->reason);
     stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
   }

@@ -380,6 +380,7 @@ class Tracer {
   void run_watched(bytecode::Instr const& in, SymFrame& f, void (*handler)(Tracer&, SymFrame&, const bytecode::Instr&));
   /// assert of a tensor: a node that fails when it is false, and then plain Python raises.
   void assert_tensor(Value* v);
+  void call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail);
   bool is_assertion(const SymFrame& f, const bytecode::Instr& in) const;
   Value* unbacked(Value* v);
   void note_tolerance(BreakInfo& info);

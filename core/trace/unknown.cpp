@@ -133,11 +133,15 @@ void Tracer::assert_tensor(Value* v) {
                                     METH_O, "Fails when its operand is false."};
   static PyObject* callable = PyCFunction_New(&kDefinition, nullptr);
   if (history_written_) quiet("a call that may fail after a write that autograd has recorded");
+  call_without_result(callable, "assert_true", v, true);
+}
+
+void Tracer::call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail) {
   graph::Node node;
   node.callable = callable;
-  node.name = "assert_true";
+  node.name = name;
   node.args.push_back(argument(v));
-  node.may_fail = true;
+  node.may_fail = may_fail;
   node.origin = origin();
   mutated();
   keep_borrowed(callable);
