@@ -187,7 +187,7 @@ void Tracer::run_watched(const Instr& in, SymFrame& f, void (*handler)(Tracer&, 
   };
   for (size_t i = 1; i <= count; ++i) look(stack[stack.size() - i], look, 0);
   if (in.op == Op::kCall && (number || tensor)) {
-    Value* callee = force(peek(bytecode::call_slots(in.arg, peek(in.arg + 2) == nullptr, peek(in.arg + 1) == nullptr).callable));
+    Value* callee = force(peek(bytecode::call_slots(in.arg, peek(in.arg + 2) == nullptr).callable));
     if (callee->kind == Kind::kConstant) name = name_of(callee->object);
     if (name == "len" && peek(1)->unbacked && text_of(peek(1))) refuse(peek(1));
     if (number && (name == "any" || name == "all")) refuse(peek(1));

@@ -1769,3 +1769,118 @@ def autograd_functions_without_grad():
             return Scaled.apply(x), a, b, a is x, a.requires_grad, SetUp.apply(x)
 
     return f, [(leaf(3),) for _ in range(3)]
+
+
+# --- objects around tensors --------------------------------------------------------------------------------------------------
+
+
+@program
+def retained_grads():
+    def f(x):
+        y = x * 2
+        y.retain_grad()
+        z = (y * y).sum()
+        z.backward()
+        return y.grad, x.grad, y.requires_grad
+
+    return f, [(leaf(3),) for _ in range(3)]
+
+
+@program
+def hook_removed_inside():
+    seen = []
+
+    def f(x, drop):
+        y = x * 2
+        handle = y.register_hook(lambda g: g * 3)
+        other = y.register_hook(lambda g: seen.append(float(g.sum())))
+        if drop:
+            handle.remove()
+        (y * y).sum().backward()
+        other.remove()
+        return x.grad, list(seen)
+
+    return f, [(leaf(3), False), (leaf(3), True), (leaf(3), False)]
+
+
+@program
+def deepcopy_of_tensors():
+    import copy
+
+    class Settings:
+        def __init__(self, **items):
+            self.__dict__.update(items)
+
+    base = torch.arange(6.0).reshape(2, 3)
+    held = Settings(scale=2.0, bias=torch.ones(3), turned=base.t(), pair=[base[0], base[1]])
+
+    def f(x, which):
+        new = copy.deepcopy(getattr(held, which) if which else Settings(bias=held.bias, again=held.bias, x=x))
+        if which:
+            parts = new if isinstance(new, list) else [new]
+        else:
+            parts = [new.bias, new.again, new.x]
+        parts[0].mul_(10)
+        return [(p, p.stride(), p.storage_offset(), p.requires_grad) for p in parts], x * 2, len({p.data_ptr() for p in parts})
+
+    calls = [(torch.randn(3), w) for w in ("", "bias", "turned", "pair", "", "bias")]
+    return f, calls + [(torch.randn(8)[2:5], ""), (torch.randn(3, requires_grad=True), ""), (torch.randn(6)[::2], "")]
+
+
+@program
+def switched_off_logging():
+    import logging
+
+    log = logging.Logger("apart")
+    log.setLevel(logging.WARNING)
+    lines = []
+    log.addHandler(type("Sink", (logging.Handler,), {"emit": lambda self, record: lines.append(record.getMessage())})())
+
+    def f(x, level):
+        if level is not None:
+            log.setLevel(level)
+        log.debug("value %s", x)
+        y = x * 2
+        log.info("info %d", 3)
+        if log.isEnabledFor(logging.INFO):
+            y = y + 1
+        log.log(logging.WARNING, "warning %s", "a")
+        return y, list(lines)
+
+    return f, [(torch.ones(2), level) for level in (None, None, logging.DEBUG, None, logging.ERROR, logging.WARNING)]
+
+
+@program
+def argument_specs():
+    import inspect
+
+    class Base:
+        def run(self, x, *rest, scale=2, **more):
+            return x
+
+    holder = Base()
+
+    def plain(a, b=1, *, c: int = 3):
+        return a
+
+    def f(x):
+        spec = inspect.getfullargspec(holder.run)
+        other = inspect.getfullargspec(plain)
+        return x * len(spec.args), spec.varargs, spec.kwonlydefaults, other.defaults, other.kwonlyargs, other.annotations["c"] is int
+
+    return f, [(torch.ones(2),) for _ in range(3)]
+
+
+@program
+def asserted():
+    def f(x, log):
+        x.add_(1)
+        log.append(x.numel())
+        try:
+            assert (x > 0).all(), "not positive"
+            log.append("passed")
+        except AssertionError as e:
+            log.append(str(e))
+        return x * 2
+
+    return f, [(torch.ones(2), []), (torch.full((2,), -3.0), []), (torch.ones(2), [])]
