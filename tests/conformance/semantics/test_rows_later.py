@@ -174,7 +174,7 @@ def B63():
     def f(x):
         return [p * 2 for p in parts(x)]
 
-    return agrees(f, start(), breaks=1)
+    return agrees(f, start())
 
 
 @row

@@ -1804,30 +1804,6 @@ def hook_removed_inside():
 
 
 @program
-def deepcopy_of_tensors():
-    import copy
-
-    class Settings:
-        def __init__(self, **items):
-            self.__dict__.update(items)
-
-    base = torch.arange(6.0).reshape(2, 3)
-    held = Settings(scale=2.0, bias=torch.ones(3), turned=base.t(), pair=[base[0], base[1]])
-
-    def f(x, which):
-        new = copy.deepcopy(getattr(held, which) if which else Settings(bias=held.bias, again=held.bias, x=x))
-        if which:
-            parts = new if isinstance(new, list) else [new]
-        else:
-            parts = [new.bias, new.again, new.x]
-        parts[0].mul_(10)
-        return [(p, p.stride(), p.storage_offset(), p.requires_grad) for p in parts], x * 2, len({p.data_ptr() for p in parts})
-
-    calls = [(torch.randn(3), w) for w in ("", "bias", "turned", "pair", "", "bias")]
-    return f, calls + [(torch.randn(8)[2:5], ""), (torch.randn(3, requires_grad=True), ""), (torch.randn(6)[::2], "")]
-
-
-@program
 def switched_off_logging():
     import logging
 
