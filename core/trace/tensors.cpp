@@ -109,7 +109,9 @@ Value* Tracer::deep_copy_of_tensor(Value* v) {
   if (grad.get() != Py_None) return nullptr;
   Value* none_yet = live(grad.get(), child(guard::SourceKind::kAttribute, v->source, py::intern("grad")));
   force(none_yet);
-  return torch_call(py::type_lookup(v->type, py::intern("clone")), {v});
+  // .data: a copy starts with a version counter of its own, at 0.
+  Value* copy = torch_call(py::type_lookup(v->type, py::intern("clone")), {v});
+  return tensor_attribute(copy, py::intern("data"), nullptr);
 }
 
 graph::TensorMeta& Tracer::meta(Value* tensor) {
