@@ -2,6 +2,7 @@
 // From a trace to a segment.
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include "core/segment/machine.h"
 #include "core/segment/options.h"
@@ -97,6 +98,9 @@ void describe(Segment& s, const trace::Tracer& t) {
       s.end_line = lines.second;
     }
   }
+  std::sort(s.ranges.begin(), s.ranges.end(), [](const SourceRange& a, const SourceRange& b) {
+    return std::tie(a.file, a.line, a.end_line) < std::tie(b.file, b.line, b.end_line);
+  });
 }
 
 }  // namespace
