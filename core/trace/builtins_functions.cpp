@@ -8,7 +8,6 @@
 
 namespace breakline::trace {
 
-PyObject* operator_function(const char* name);
 
 namespace {
 

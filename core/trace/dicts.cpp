@@ -78,8 +78,13 @@ Value** Tracer::dict_find(Value* d, Value* key) {
       Value* other = d->dict->entries[i].key;
       if (other == key) return &d->dict->entries[i].value;
       Py_hash_t its = 0;
-      if (other->kind == Kind::kConstant && guard::is_plain_constant(other->object)) its = PyObject_Hash(other->object);
-      else if (!own_hash(other, &its)) continue;
+      if (other->kind == Kind::kConstant && is_safe_key(other->object)) {
+        its = PyObject_Hash(other->object);
+      } else {
+        // A key of an existing dict, known by identity: its class's own code says what it is equal to.
+        if (other->kind == Kind::kConstant) other = live(other->object, object_source(other->object));
+        if (!own_hash(other, &its)) stop("unhashable-key", {{"type", type_of(other)->tp_name}});
+      }
       if (its == own && equal(other, key)) return &d->dict->entries[i].value;
     }
     return nullptr;

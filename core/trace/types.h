@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <string_view>
 #include "core/python/ref.h"
 
 namespace breakline::trace {
@@ -17,5 +18,11 @@ bool is_fixed_native_type(PyTypeObject* type);
 bool is_pure_function(PyObject* function);
 /// functools.partial
 PyTypeObject* partial_type();
+
+/// A function of the module `operator`; borrowed.
+PyObject* operator_function(const char* name);
+/// Whether a name (str) is `text`.
+inline bool is_name(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+inline bool is_thread_local(PyTypeObject* type) { return std::string_view(type->tp_name) == "_thread._local"; }
 
 }  // namespace breakline::trace

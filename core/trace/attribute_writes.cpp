@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Setting and deleting attributes.
+#include "core/python/compat.h"
+#include "core/torch/tensor.h"
+#include "core/trace/inline_rules.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+using guard::SourceKind;
+using guard::StepKind;
+
+namespace {
+
+/// Attribute writes follow the generic rules: no type of C on the way has its own.
+bool sets_generically(PyTypeObject* type) {
+  PyObject* own = py::type_lookup(type, py::intern("__setattr__"));
+  if (own && PyFunction_Check(own)) return false;
+  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_setattro != PyObject_GenericSetAttr) type = type->tp_base;
+  return type && type->tp_setattro == PyObject_GenericSetAttr;
+}
+
+}  // namespace
+
+void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
+  force(o);
+  if (o->kind == Kind::kFunction) {
+    mutated();
+    const bool none_given = force(v)->kind == Kind::kConstant && v->object == Py_None;
+    if (is_name(name, "__defaults__") && (none_given || type_of(v) == &PyTuple_Type)) {
+      o->items[0] = none_given ? nullptr : v;
+      return;
+    }
+    if (is_name(name, "__kwdefaults__") && (none_given || type_of(v) == &PyDict_Type)) {
+      o->items[1] = none_given ? nullptr : v;
+      return;
+    }
+    for (const char* own : {"__code__", "__class__", "__dict__", "__closure__", "__globals__", "__builtins__",
+                            "__defaults__", "__kwdefaults__"})
+      if (is_name(name, own)) quiet("an attribute of a function that decides how it runs");
+    const bool text = force(v)->kind == Kind::kConstant && PyUnicode_Check(v->object);
+    if ((is_name(name, "__name__") || is_name(name, "__qualname__")) && !text)
+      quiet("a function's name", true);
+    dict_set(instance_dict(o), constant(name), v);
+    return;
+  }
+  if (o->kind == Kind::kTensor) {
+    if (is_name(name, "data")) stop("tensor-data", {{"value", "TensorVariable()"}, {"new", describe(v)}});
+    if (is_name(name, "requires_grad")) stop("requires-grad", {{"value", "TensorVariable()"}});
+    stop("foreign-mutation", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+  }
+  if (o->kind == Kind::kConstant && PyType_Check(o->object)) return set_class_attribute(reinterpret_cast<PyTypeObject*>(o->object), name, v);
+  if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {
+    std::string owner = o->kind == Kind::kConstant ? name_of(o->object) : describe(o);
+    stop("foreign-mutation", {{"class", owner}, {"name", std::string(py::utf8(name))}});
+  }
+  PyTypeObject* t = type_of(o);
+  PyObject* f = lookup(t, py::intern("__setattr__"));
+  if (f && PyFunction_Check(f)) {
+    call_nested(constant(f), {o, constant(name), v});
+    return;
+  }
+  if (o->kind == Kind::kLive && is_thread_local(t)) {
+    mutated();
+    keep_borrowed(name);
+    effects_.push_back({Effect::kOwnSet, o, nullptr, v, name});
+    release(nullptr);
+    return;
+  }
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception && !sets_generically(t))
+    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  set_attribute_plainly(o, name, v);
+}
+
+void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
+  PyTypeObject* t = type_of(o);
+  const auto no_place = [this](Value* owner, PyObject* missing) {
+    if (PY_VERSION_HEX >= 0x030D0000) quiet("AttributeError", true);  // whose text tells of the missing __dict__ there
+    no_attribute(owner, missing);
+  };
+  if (is_name(name, "__class__")) stop("class-assignment", {{"object", t->tp_name}});
+  if (is_name(name, "__dict__")) stop("foreign-mutation", {{"class", t->tp_name}, {"name", "__dict__"}});
+  PyObject* a = lookup(t, name);
+  if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
+    if (Py_TYPE(a) == &PyProperty_Type) {
+      py::Ref setter = py::check(PyObject_GetAttrString(a, "fset"));
+      if (setter.get() == Py_None) quiet("property without a setter", true);
+      call_nested(constant(setter.get()), {o, v});
+      return;
+    }
+    if (Py_TYPE(a) == &PyMemberDescr_Type) {
+      if (o->kind == Kind::kInstance) {
+        mutated();
+        dict_set(instance_dict(o), constant(name), v);
+        return;
+      }
+      mutated();
+      keep_borrowed(name);
+      effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+      release(nullptr);
+      return;
+    }
+    if (o->exception && set_exception_attribute(o, name, v)) return;
+    PyObject* set = py::type_lookup(Py_TYPE(a), py::intern("__set__"));
+    if (set && PyFunction_Check(set)) {
+      call_nested(constant(set), {live(a, object_source(a)), o, v});
+      return;
+    }
+    stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
+  }
+  if (o->kind == Kind::kInstance && !t->tp_dictoffset) {
+    if (a) quiet("AttributeError", true);
+    no_place(o, name);
+  }
+  Value* d = instance_dict(o);
+  if (!d) no_place(o, name);
+  dict_set(d, constant(name), v);
+}
+
+void Tracer::delete_attribute(Value* o, PyObject* name) {
+  force(o);
+  if (o->kind != Kind::kLive && o->kind != Kind::kInstance)
+    stop("foreign-mutation", {{"class", describe(o)}, {"name", std::string(py::utf8(name))}});
+  PyTypeObject* t = type_of(o);
+  PyObject* f = lookup(t, py::intern("__delattr__"));
+  if (f && PyFunction_Check(f)) {
+    call_nested(constant(f), {o, constant(name)});
+    return;
+  }
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")) && !sets_generically(t))
+    stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  delete_attribute_plainly(o, name);
+}
+
+void Tracer::delete_attribute_plainly(Value* o, PyObject* name) {
+  PyTypeObject* t = type_of(o);
+  PyObject* a = lookup(t, name);
+  if (a && Py_TYPE(a) == &PyProperty_Type) {
+    py::Ref deleter = py::check(PyObject_GetAttrString(a, "fdel"));
+    if (deleter.get() == Py_None) quiet("property without a deleter", true);
+    call_nested(constant(deleter.get()), {o});
+    return;
+  }
+  if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
+    PyObject* drop = py::type_lookup(Py_TYPE(a), py::intern("__delete__"));
+    if (drop && PyFunction_Check(drop)) {
+      call_nested(constant(drop), {live(a, object_source(a)), o});
+      return;
+    }
+    bool held = o->kind == Kind::kInstance && Py_TYPE(a) == &PyMemberDescr_Type && dict_get(instance_dict(o), name);
+    if (!held) stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+  }
+  Value* d = instance_dict(o);
+  if (!d || !dict_get(d, name)) quiet("AttributeError", true);
+  dict_delete(d, constant(name));
+}
+
+}  // namespace breakline::trace
