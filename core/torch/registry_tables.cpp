@@ -15,7 +15,7 @@ constexpr NameGroup kGroups[] = {
      "hamming_window "
      "hann_window kaiser_window _efficientzerotensor"},
     {S::kTorch, K::kBreak, "numpy-array", "from_numpy frombuffer"},
-    {S::kTorch, K::kBreak, "file-io", "from_file save load"},
+    {S::kTorch, K::kBreak, "file-io", "from_file"},
     {S::kTorch, K::kFoldFalse, "",
      "_has_torch_function _has_torch_function_unary _has_torch_function_variadic"},
     {S::kTorch, K::kFold, "",
