@@ -231,7 +231,7 @@ Value* extreme(Tracer& t, Values& a, Keywords& k, int op) {
   for (size_t i = 1; i < items.size(); ++i) {
     Value* r = rank(items[i]);
     if (t.force(r)->kind == Kind::kTensor || t.force(best_rank)->kind == Kind::kTensor)
-      t.stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+      t.stop("data-dependent-branch", {{"value", "TensorVariable()"}, {"call", "extreme"}});
     if (t.truth(t.compare(op, r, best_rank))) {
       best = items[i];
       best_rank = r;

@@ -204,6 +204,7 @@ void ReasonsTest::tracer_names_known_reasons_and_slots() {
       auto keys = key.globalMatch(one.captured(2));
       while (keys.hasNext()) {
         const QString name = keys.next().captured(1);
+        if (name == QLatin1String("call")) continue;  // tells the places of one reason apart, for core/trace/unknown.cpp
         QVERIFY2(q(templates).contains("{" + name + "}") || q(templates).contains("{" + name + "|"),
                  qPrintable(file.fileName() + ": " + one.captured(1) + " has no slot {" + name + "}"));
       }
