@@ -2,6 +2,7 @@
 // Tensors made from nothing, or from another tensor's metadata.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "core/graph/op_families.h"
 #include "core/graph/shape_util.h"

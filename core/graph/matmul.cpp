@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Matrix products. Results are contiguous, except where PyTorch folds a transposed batch (left to the meta
 // call).
+#include <algorithm>
+
 #include "core/graph/op_families.h"
 #include "core/graph/shape_util.h"
 

@@ -2,6 +2,7 @@
 // Binds the arguments of a pointwise call to the parameters of its rule and converts operands as eager does.
 #include "core/schedule/pointwise_call.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

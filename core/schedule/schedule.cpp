@@ -9,6 +9,7 @@
 #include "core/schedule/schedule.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 #include <unordered_map>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The end of a trace: what must hold besides what was looked at, and whether the state can be rebuilt.
+#include <algorithm>
+
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"

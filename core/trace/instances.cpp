@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Objects made in a trace.
+#include <algorithm>
+
 #include "core/torch/tensor.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/tracer.h"

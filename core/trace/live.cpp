@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Existing objects: nothing is guarded until it is looked at, and then only what was looked at.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"

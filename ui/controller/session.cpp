@@ -4,6 +4,8 @@
 #include <QFileInfo>
 #include <QUndoCommand>
 
+#include <algorithm>
+
 #include "ui/models/words.h"
 
 namespace breakline::ui {

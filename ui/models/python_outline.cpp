@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <QVector>
 
+#include <algorithm>
+
 namespace breakline::ui {
 
 QString function_at(const QString& source, int line, int* first, int* last) {

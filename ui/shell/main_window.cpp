@@ -23,6 +23,8 @@
 #include <QUndoStack>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "ui/models/knowledge.h"
 #include "ui/models/timings.h"
 #include "ui/models/words.h"
@@ -360,7 +362,7 @@ void MainWindow::arrange() {
   area->resizeDocks({dock("source"), dock("graph")}, {w / 2, w / 2}, Qt::Horizontal);
   if (!narrow_)
     area->resizeDocks({dock("policies"), dock("breaks"), dock("timings"), dock("details")},
-                      {w * 22 / 100, w * 26 / 100, w * 27 / 100, w * 25 / 100}, Qt::Horizontal);
+                      {w * 22 / 100, w * 29 / 100, w * 25 / 100, w * 24 / 100}, Qt::Horizontal);
   // Tabs can be raised once the layout has run.
   QTimer::singleShot(0, this, [this] {
     bring_to_front(docks_[QStringLiteral("details")].widget);

@@ -5,6 +5,8 @@
 #include <QLabel>
 #include <QStandardItemModel>
 
+#include <algorithm>
+
 #include "ui/models/knowledge.h"
 #include "ui/models/timings.h"
 #include "ui/models/words.h"

@@ -12,6 +12,8 @@
 #include <QSvgRenderer>
 #include <cmath>
 
+#include <algorithm>
+
 namespace breakline::ui {
 namespace {
 

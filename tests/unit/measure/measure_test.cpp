@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include <cstdlib>
+
 #include "core/measure/random.h"
 #include "core/measure/rounds.h"
 #include "core/measure/statistics.h"

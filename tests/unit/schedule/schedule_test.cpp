@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
 #include "core/graph/op_table.h"
 #include "core/schedule/groups.h"
 #include "core/schedule/loops.h"

@@ -10,6 +10,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "ui/models/words.h"
 #include "ui/widgets/banner.h"
 #include "ui/widgets/marks.h"

@@ -6,6 +6,8 @@
 #include <QFontMetricsF>
 #include <QPainter>
 
+#include <algorithm>
+
 #include "ui/models/reasons.h"
 #include "ui/models/timings.h"
 #include "ui/models/words.h"

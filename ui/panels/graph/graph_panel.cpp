@@ -16,6 +16,8 @@
 #include <QWheelEvent>
 #include <cmath>
 
+#include <algorithm>
+
 #include "ui/models/timings.h"
 #include "ui/models/words.h"
 #include "ui/panels/graph/graph_items.h"

@@ -7,6 +7,8 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "ui/widgets/banner.h"
 
 namespace breakline::ui {

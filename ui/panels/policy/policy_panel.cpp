@@ -13,6 +13,8 @@
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "ui/models/python_outline.h"
 #include "ui/models/words.h"
 #include "ui/panels/policy/overlay_dialog.h"

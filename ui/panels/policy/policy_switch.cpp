@@ -6,6 +6,8 @@
 #include <QPainter>
 #include <QPainterPath>
 
+#include <algorithm>
+
 #include "ui/models/words.h"
 #include "ui/widgets/marks.h"
 

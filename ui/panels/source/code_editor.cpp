@@ -10,6 +10,8 @@
 #include <QPainter>
 #include <QScrollBar>
 
+#include <algorithm>
+
 #include "ui/widgets/marks.h"
 
 namespace breakline::ui {
