@@ -21,7 +21,8 @@ def report():
     )
     if done.returncode != 3:
         raise AssertionError(f"exit {done.returncode}: {done.stderr}")
-    text = done.stdout.replace(str(HERE), "/models").replace(os.path.dirname(os.path.dirname(json.__file__)), "/lib")
+    package = os.path.join(os.environ["BREAKLINE_BINARY_DIR"], "python")
+    text = done.stdout.replace(str(HERE), "/models").replace(package, "/package").replace(os.path.dirname(os.path.dirname(json.__file__)), "/lib")
     return json.loads(text.replace(sys.prefix, "/env"))
 
 
