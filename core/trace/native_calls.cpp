@@ -113,7 +113,7 @@ constexpr PureFunction kPureFunctions[] = {
 
 /// Modules of C with functions of that kind.
 constexpr std::array<std::string_view, 9> kPureModules = {
-    "_struct", "_json", "binascii", "zlib", "unicodedata", "_sre", "_string", "_statistics", "_codecs"};
+    "_struct", "_json", "binascii", "unicodedata", "_sre", "_string", "_statistics", "_codecs"};
 constexpr std::array<std::string_view, 2> kPureOfSys = {"getsizeof", "intern"};
 
 /// Questions about the process: no effects, and the answer may change between calls.
