@@ -112,7 +112,7 @@ constexpr PureFunction kPureFunctions[] = {
 };
 
 /// Modules of C with functions of that kind.
-constexpr std::array<std::string_view, 9> kPureModules = {
+constexpr std::array<std::string_view, 8> kPureModules = {
     "_struct", "_json", "binascii", "unicodedata", "_sre", "_string", "_statistics", "_codecs"};
 constexpr std::array<std::string_view, 2> kPureOfSys = {"getsizeof", "intern"};
 
