@@ -14,6 +14,7 @@
 #include "core/schedule/schedule.h"
 #include "core/torch/ambient.h"
 #include "core/torch/node_runner.h"
+#include "core/torch/slots.h"
 #include "core/torch/tensor.h"
 
 namespace breakline::cpu {
@@ -109,30 +110,8 @@ class CpuPlan final : public graph::Plan {
   }
 
   int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
-    constexpr size_t kInline = 256;
-    PyObject* room[kInline];
-    std::vector<PyObject*> heap;
-    const size_t n = graph_->values.size();
-    PyObject** slots = room;
-    if (n > kInline) {
-      heap.resize(n);
-      slots = heap.data();
-    }
-    std::fill(slots, slots + n, nullptr);
-    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
-      slots[graph_->inputs[i]] = Py_NewRef(static_cast<PyObject*>(inputs[i]));
-    }
-    const int failed = run_with_arena(slots);
-    if (failed < 0) {
-      for (size_t i = 0; i < graph_->outputs.size(); ++i) outputs[i] = Py_XNewRef(slots[graph_->outputs[i]]);
-      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
-    } else {
-      // Freeing tensors can run Python code, which must not see or lose the pending error.
-      py::SavedError error;
-      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
-      error.restore();
-    }
-    return failed;
+    return torch::run_in_slots(*graph_, inputs, outputs,
+                               [this](PyObject** slots) { return run_with_arena(slots); });
   }
 
   const graph::PlanInfo& info() const override { return info_; }

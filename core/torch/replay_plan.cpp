@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The reference plan: every node through its torch callable, in program order, intermediates freed after
 // their last use.
-#include <algorithm>
-
 #include "core/graph/profile.h"
 #include "core/torch/node_runner.h"
+#include "core/torch/slots.h"
 
 namespace breakline::torch {
 namespace {
@@ -23,25 +22,7 @@ class ReplayPlan final : public graph::Plan {
   }
 
   int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
-    constexpr size_t kInline = 256;
-    PyObject* room[kInline];
-    std::vector<PyObject*> heap;
-    const size_t n = graph_->values.size();
-    PyObject** slots = room;
-    if (n > kInline) {
-      heap.resize(n);
-      slots = heap.data();
-    }
-    std::fill(slots, slots + n, nullptr);
-    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
-      slots[graph_->inputs[i]] = Py_NewRef(static_cast<PyObject*>(inputs[i]));
-    }
-    const int failed = run_nodes(slots);
-    if (failed < 0) {
-      for (size_t i = 0; i < graph_->outputs.size(); ++i) outputs[i] = Py_XNewRef(slots[graph_->outputs[i]]);
-    }
-    release(slots, n, failed >= 0);
-    return failed;
+    return run_in_slots(*graph_, inputs, outputs, [this](PyObject** slots) { return run_nodes(slots); });
   }
 
   const graph::PlanInfo& info() const override { return info_; }
@@ -56,17 +37,6 @@ class ReplayPlan final : public graph::Plan {
       if (times) times->add(i, graph::profile_clock_ns() - start);
     }
     return -1;
-  }
-
-  /// Freeing tensors can run Python code (weak references), which must not see or lose the pending error.
-  static void release(PyObject** slots, size_t n, bool failed) {
-    if (!failed) {
-      for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
-      return;
-    }
-    py::SavedError error;
-    for (size_t i = 0; i < n; ++i) Py_XDECREF(slots[i]);
-    error.restore();
   }
 
   std::shared_ptr<const graph::Graph> graph_;

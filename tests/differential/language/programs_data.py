@@ -596,7 +596,7 @@ def _(v):
 
 @case
 def single_dispatch(x, n):
-    return x, kind(1), kind([]), kind("a"), kind(True)
+    return x, kind(1), kind([]), kind("a"), kind(True), kind(n), kind(x)
 
 
 @case

@@ -771,26 +771,6 @@ def cached_and_dispatched(x, n):
     return x * z.value + z.value, vars(z), z.show(1), z.show("a")
 
 
-@functools.singledispatch
-def kind(v):
-    return "object"
-
-
-@kind.register
-def _(v: int):
-    return "int"
-
-
-@kind.register(list)
-def _(v):
-    return "list"
-
-
-@case
-def dispatched(x, n):
-    return x, kind(n), kind([1]), kind(True), kind("q"), kind(x)
-
-
 class Copied:
     def __init__(self, t):
         self.t = t

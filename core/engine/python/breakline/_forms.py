@@ -14,117 +14,93 @@ import itertools
 
 def heappush(heap, item, /):
     heap.append(item)
-    _up(heap, 0, len(heap) - 1)
+    _up(heap, 0, len(heap) - 1, False)
 
 
 def heappop(heap, /):
-    if not heap:
-        raise IndexError("index out of range")
-    last = heap.pop()
-    if not heap:
-        return last
-    least = heap[0]
-    heap[0] = last
-    _down(heap, 0)
-    return least
+    return _pop(heap, False)
 
 
 def heapreplace(heap, item, /):
-    if not heap:
-        raise IndexError("index out of range")
-    least = heap[0]
-    heap[0] = item
-    _down(heap, 0)
-    return least
+    return _replace(heap, item, False)
 
 
 def heappushpop(heap, item, /):
     if heap and heap[0] < item:
         item, heap[0] = heap[0], item
-        _down(heap, 0)
+        _down(heap, 0, False)
     return item
 
 
 def heapify(heap, /):
     for i in range(len(heap) // 2 - 1, -1, -1):
-        _down(heap, i)
-
-
-def _up(heap, start, at):
-    item = heap[at]
-    while at > start:
-        parent = (at - 1) >> 1
-        above = heap[parent]
-        if not item < above:
-            break
-        heap[at] = above
-        at = parent
-    heap[at] = item
-
-
-def _down(heap, at):
-    end = len(heap)
-    start = at
-    item = heap[at]
-    child = 2 * at + 1
-    while child < end:
-        right = child + 1
-        if right < end and not heap[child] < heap[right]:
-            child = right
-        heap[at] = heap[child]
-        at = child
-        child = 2 * at + 1
-    heap[at] = item
-    _up(heap, start, at)
+        _down(heap, i, False)
 
 
 def heapify_max(heap, /):
     for i in range(len(heap) // 2 - 1, -1, -1):
-        _down_max(heap, i)
+        _down(heap, i, True)
 
 
 def heappop_max(heap, /):
+    return _pop(heap, True)
+
+
+def heapreplace_max(heap, item, /):
+    return _replace(heap, item, True)
+
+
+def _pop(heap, most):
     if not heap:
         raise IndexError("index out of range")
     last = heap.pop()
     if not heap:
         return last
-    most = heap[0]
+    first = heap[0]
     heap[0] = last
-    _down_max(heap, 0)
-    return most
+    _down(heap, 0, most)
+    return first
 
 
-def heapreplace_max(heap, item, /):
+def _replace(heap, item, most):
     if not heap:
         raise IndexError("index out of range")
-    most = heap[0]
+    first = heap[0]
     heap[0] = item
-    _down_max(heap, 0)
-    return most
+    _down(heap, 0, most)
+    return first
 
 
-def _down_max(heap, at):
+def _before(a, b, most):
+    return b < a if most else a < b
+
+
+def _up(heap, start, at, most):
+    item = heap[at]
+    while at > start:
+        parent = (at - 1) >> 1
+        above = heap[parent]
+        if not _before(item, above, most):
+            break
+        heap[at] = above
+        at = parent
+    heap[at] = item
+
+
+def _down(heap, at, most):
     end = len(heap)
     start = at
     item = heap[at]
     child = 2 * at + 1
     while child < end:
         right = child + 1
-        if right < end and not heap[right] < heap[child]:
+        if right < end and not _before(heap[child], heap[right], most):
             child = right
         heap[at] = heap[child]
         at = child
         child = 2 * at + 1
     heap[at] = item
-    while at > start:
-        parent = (at - 1) >> 1
-        above = heap[parent]
-        if not above < item:
-            break
-        heap[at] = above
-        at = parent
-    heap[at] = item
+    _up(heap, start, at, most)
 
 
 def bisect_right(a, x, lo=0, hi=None, *, key=None):
