@@ -48,6 +48,7 @@ class Registry {
     random_ = word_set(random_names());
     fails_ = word_set(may_fail_names());
     real_ = word_set(asked_for_real_names());
+    metadata_ = word_set(metadata_answer_names());
     const PythonObjects& p = library()->py;
     for (const char* ns : {"_VariableFunctions", "_nn", "_linalg", "_fft", "_special"}) {
       add_namespace(raw_attribute(p.torch_c, ns).get());
@@ -92,6 +93,7 @@ class Registry {
     info.dynamic_shape = dynamic_.contains(name);
     info.random = random_.contains(name) || (found.row && found.row->random);
     info.may_fail = fails_.contains(name) || (found.row && found.row->may_fail);
+    info.answers_metadata = metadata_.contains(name);
     info.ask_real = real_.contains(name);
     if (info.dynamic_shape) info.reason = "dynamic-shape";
     info.name = std::move(shown);
@@ -237,7 +239,7 @@ class Registry {
   std::unordered_map<PyObject*, CallableInfo> table_;
   std::unordered_map<std::string_view, AttributeInfo> attributes_;
   std::unordered_set<std::string> operator_names_;
-  std::unordered_set<std::string_view> dynamic_, random_, fails_, real_;
+  std::unordered_set<std::string_view> dynamic_, random_, fails_, real_, metadata_;
 };
 
 Registry* registry() {

@@ -34,7 +34,8 @@ struct CallableInfo {
   bool random = false;
   bool dynamic_shape = false;  ///< output shape depends on data (nonzero, unique …): a break
   bool may_fail = false;
-  bool ask_real = false;  ///< meta tensors answer wrongly: metadata comes from a call on small real tensors
+  bool answers_metadata = false;  ///< an answer that is no tensor follows from the operands' metadata
+  bool ask_real = false;    ///< meta tensors answer wrongly: metadata comes from a call on small real tensors
   std::string_view reason;  ///< id of diagnose's reason table for kReadsValue / kBreak
   std::string name;         ///< for people: "torch.add", "Tensor.relu_"
 };
@@ -85,7 +86,7 @@ struct InferFailure {
   } why = kUnsupported;
   std::string_view reason = "no-shape-rule";  ///< id of diagnose's reason table
   std::string message;                        ///< text of the error that the meta call raised
-  bool dynamic_number = false;                ///< it would be answered if the numbers among the operands were constants
+  bool dynamic_number = false;  ///< it would be answered if the numbers among the operands were constants
 };
 
 /// Infers outputs of callable(args, kwargs) on values of `graph`: shape rule first, else the meta-tensor call

@@ -167,4 +167,12 @@ std::string_view asked_for_real_names() {
          "cov corrcoef nonzero_static native_layer_norm native_batch_norm _native_batch_norm_legit native_group_norm";
 }
 
+std::string_view metadata_answer_names() {
+  return "size stride dim ndimension numel nelement element_size get_device dim_order dense_dim sparse_dim type typename "
+         "is_contiguous is_floating_point is_complex is_signed is_same_size is_conj is_neg is_distributed is_coalesced is_tensor "
+         "is_storage has_names _is_zerotensor _debug_has_internal_overlap _has_compatible_shallow_copy_type result_type can_cast "
+         "promote_types broadcast_shapes cudnn_is_acceptable is_vulkan_available _nnpack_available _use_cudnn_rnn_flatten_weight "
+         "_parse_to _fused_sdp_choice";
+}
+
 }  // namespace breakline::torch

@@ -36,6 +36,10 @@ std::string_view may_fail_names();
 /// operands' metadata alone: they are asked on small real tensors. None draws from the random stream.
 std::string_view asked_for_real_names();
 
+/// Ops that take tensors and answer with no tensor, from nothing but metadata that guards pin. Any other such answer (an address, an
+/// offset, whether it is a view) is not taken from the tensors that stand in while tracing.
+std::string_view metadata_answer_names();
+
 /// Attributes of tensors that are getset descriptors.
 struct AttributeGroup {
   AttributeKind kind;

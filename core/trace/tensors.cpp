@@ -222,6 +222,18 @@ Value* Tracer::pin_numbers(Value* v) {
   }
 }
 
+/// Where a tensor starts in its memory: known from where the inputs it looks into start, which guards pin.
+Value* Tracer::storage_offset(Value* tensor) {
+  const graph::Value& of = graph_->values[static_cast<size_t>(tensor->id)];
+  for (size_t i = 0; i < graph_->values.size(); ++i) {
+    const graph::Value& input = graph_->values[i];
+    if (input.producer >= 0 || input.is_scalar || input.storage != of.storage || !tensor_values_[i]) continue;
+    if (tensor_values_[i]->source < 0) quiet("where a tensor starts in its memory");
+    guard(StepKind::kStorageOffset, tensor_values_[i]->source, nullptr, input.meta.storage_offset);
+  }
+  return constant(py::check(PyLong_FromLongLong(of.meta.storage_offset)).get());
+}
+
 Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
   const torch::CallableInfo& info = torch::callable_info(callable);
   return torch_call(callable, info, args, keywords);
@@ -260,6 +272,14 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   }
   auto& inferred = std::get<torch::Inferred>(answer);
   if (inferred.structure == torch::Inferred::kConstant) {
+    bool of_tensor = false;
+    const auto look = [&](graph::ValueId id) { of_tensor = of_tensor || !graph_->values[static_cast<size_t>(id)].is_scalar; };
+    for (const graph::Arg& a : node.args) torch::visit_values(a, look);
+    for (const auto& [n, a] : node.kwargs) torch::visit_values(a, look);
+    if (of_tensor && !info.answers_metadata) {
+      if (info.name == "Tensor.storage_offset") return storage_offset(args[0]);
+      stop("non-tensor-result", {{"op", node.name}, {"value", "the answer is more than the operands' metadata"}, {"name", node.name}});
+    }
     Py_XINCREF(inferred.constant.get());
     return wrap(inferred.constant.get());
   }

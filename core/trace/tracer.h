@@ -305,6 +305,7 @@ class Tracer {
   graph::TensorMeta& meta(Value* tensor);
   /// What copy.deepcopy makes of a tensor that is alone in its memory and needs no grad; null for others.
   Value* deep_copy_of_tensor(Value* v);
+  Value* storage_offset(Value* tensor);
   int32_t storage_id(Value* tensor) const { return graph_->values[static_cast<size_t>(tensor->id)].storage; }
   void realize_tensor(Value* v);
   bool write_may_fail(const graph::Node& node) const;
