@@ -251,16 +251,17 @@ bool GuardProgram::run_all(GuardContext& c) {
 }
 
 bool GuardProgram::check(GuardContext& c) {
+  constexpr int kMostMisses = 8;  // each teaches the snapshot a source that varies
   c.release();
   // The first record sees no slot twice, so it pins none: the second one counts.
-  if (snapshot_ && successes_ >= 3 && snapshot_misses_ < 4) {
+  if (snapshot_ && successes_ >= 3 && snapshot_misses_ < kMostMisses) {
     if (snapshot_->check(*this, c)) return true;
     c.release();
   }
   if (!run_all(c)) return false;
   if (snapshot_ && snapshot_->in_use()) return true;
   // A snapshot is worth its making only for a program that is used again and has something to skip.
-  if (++successes_ >= 2 && Snapshot::supported() && steps.size() > 4 && snapshot_misses_ < 4) {
+  if (++successes_ >= 2 && Snapshot::supported() && steps.size() > 4 && snapshot_misses_ < kMostMisses) {
     if (snapshot_ && successes_ > 3) ++snapshot_misses_;  // something it watches changes on every call
     if (!snapshot_) snapshot_ = std::make_unique<Snapshot>();
     snapshot_->record(*this, c);

@@ -2,6 +2,7 @@
 #include "core/guard/snapshot.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace breakline::guard {
@@ -23,108 +24,184 @@ PyObject* slot_value(const GuardContext& c, int64_t index) {
 bool Snapshot::supported() { return true; }
 
 void Snapshot::record(GuardProgram& p, GuardContext& c) {
-  size_t slot_total = c.slot_count + 1;
-  std::vector<PyObject*> now(slot_total);
-  for (size_t i = 0; i < slot_total; ++i) now[i] = slot_value(c, static_cast<int64_t>(i));
-  bool first = slots_.size() != slot_total;
-  std::vector<bool> varies(slot_total, false);
-  if (!first)
-    for (size_t i = 0; i < slot_total; ++i) varies[i] = slots_[i] != now[i];
-  slots_ = std::move(now);
+  const bool first = seen_.size() != p.sources.size();
+  // Which sources give the same object again and again is known from the second time on. An object of one
+  // check alone has its address by chance.
+  varied_.resize(p.sources.size(), false);
+  std::unordered_set<PyObject*> passing;
+  for (const py::Ref& made : c.owned) passing.insert(made.get());
+  for (size_t i = 0; i < p.sources.size(); ++i)
+    varied_[i] = varied_[i] || passing.contains(c.values[i]) || (!first && seen_[i] != c.values[i]);
+  auto steady = [&](size_t id) { return !first && c.values[id] && !varied_[id]; };
+  seen_.assign(c.values, c.values + p.sources.size());
   items_.clear();
+  covered_.clear();
   values_.assign(p.sources.size(), nullptr);
-  // A source is stable when nothing but versions and pinned slots decides what it yields: then its object has the address
-  // of the last time. That alone does not make it the same object (the old one may have been freed and another made in
-  // its place); `sure` sources are: somebody who is checked holds them.
+  // A source is stable when nothing but versions and pinned sources decides what it yields: then its object
+  // has the address of the last time. That alone does not make it the same object (the old one may have been
+  // freed and another made in its place); `sure` sources are: somebody who is checked holds them. `of_dict`
+  // is the dict whose version says so, as an index of `dicts`: what was read out of it is read again when
+  // that version is another one.
   std::vector<bool> stable(p.sources.size(), false), sure(p.sources.size(), false);
-  std::unordered_set<PyObject*> versioned;
-  std::unordered_set<int64_t> pinned;
+  std::vector<int32_t> of_dict(p.sources.size(), -1);
+  struct Dict {
+    size_t item;
+    std::vector<int32_t> steps;
+  };
+  std::vector<Dict> dicts;
+  std::unordered_map<PyObject*, int32_t> versioned;
   std::unordered_set<int32_t> types;
-  auto residual = [&](size_t step) { items_.push_back({kResidual, static_cast<int32_t>(step), nullptr, 0}); };
+  auto item = [&](uint8_t kind, int64_t index, PyObject* object = nullptr, uint64_t version = 0) {
+    items_.push_back({kind, static_cast<int32_t>(index), object, version});
+  };
   auto watch_dict = [&](PyObject* d) {
-    if (versioned.insert(d).second) items_.push_back({kDictVersion, -1, d, version_of(d)});
+    auto [it, fresh] = versioned.try_emplace(d, static_cast<int32_t>(dicts.size()));
+    if (fresh) {
+      dicts.push_back({items_.size(), {}});
+      item(kDictVersion, -1, d, version_of(d));
+    }
+    return it->second;
+  };
+  auto covers = [&](int32_t dict, size_t step) {
+    if (dict >= 0) dicts[static_cast<size_t>(dict)].steps.push_back(static_cast<int32_t>(step));
   };
   for (size_t i = 0; i < p.steps.size(); ++i) {
     GuardStep& x = p.steps[i];
     if (x.kind == StepKind::kTypeVersion) {
-      if (types.insert(x.extra).second) items_.push_back({kTypeRecord, x.extra, nullptr, 0});
+      if (types.insert(x.extra).second) item(kTypeRecord, x.extra);
       continue;
     }
     size_t id = static_cast<size_t>(x.source);
     PyObject* value = c.values[id];
     if (x.kind != StepKind::kFetch) {
       bool covered = stable[id];
+      int32_t dict = of_dict[id];
+      uint8_t otherwise = kResidual;
       switch (x.kind) {
-        case StepKind::kIdentity: sure[id] = sure[id] || covered; break;  // the step holds its object
-        case StepKind::kEqual: covered = sure[id]; break;                 // plain constants don't change
+        case StepKind::kIdentity:
+          sure[id] = sure[id] || covered;
+          break;  // the step holds its object
+        case StepKind::kEqual:
+          covered = sure[id];
+          break;  // plain constants don't change
         case StepKind::kDictLength:
         case StepKind::kDictKeys:
         case StepKind::kDictAbsent:
           // OrderedDict.move_to_end reorders without a new version; only exact dicts are versioned wholly.
-          if (covered && PyDict_CheckExact(value)) watch_dict(value);
-          else covered = false;
+          if (covered && PyDict_CheckExact(value))
+            dict = watch_dict(value);
+          else
+            covered = false;
           break;
-        case StepKind::kNotIdentity: break;  // the step holds its object: no other gets the address
+        case StepKind::kNotIdentity:
+          break;  // the step holds its object: no other gets the address
         case StepKind::kTensor:
           // The tensor of last time, most likely: its words are compared as a whole first.
-          if (covered) p.tensors[static_cast<size_t>(x.extra)].image = torch::image_of(value);
+          if (torch::MetaImage& image = p.tensors[static_cast<size_t>(x.extra)].image; covered) {
+            image = torch::image_of(value);
+            if (image.count) otherwise = kTensorImage;
+          } else {
+            image.count = 0;
+          }
           covered = false;
           break;
         case StepKind::kNotAmong: {
           const std::vector<SourceId>& group = p.groups[static_cast<size_t>(x.number >> 32) - 1];
           const auto end = group.begin() + (x.number & 0xffffffff);
-          covered = covered && std::all_of(group.begin(), end, [&](SourceId g) { return stable[static_cast<size_t>(g)]; });
+          covered = covered && std::all_of(group.begin(), end,
+                                           [&](SourceId g) { return stable[static_cast<size_t>(g)]; });
           break;
         }
         case StepKind::kSame:
-        case StepKind::kNotSame: covered = covered && stable[static_cast<size_t>(x.number)]; break;
-        default: covered = false;
+        case StepKind::kNotSame:
+          covered = covered && stable[static_cast<size_t>(x.number)];
+          break;
+        default:
+          covered = false;
       }
-      if (!covered) residual(i);
+      if (covered)
+        covers(dict, i);
+      else
+        item(otherwise, static_cast<int64_t>(i));
       continue;
     }
     const Source& s = p.sources[id];
-    bool parent_stable = s.parent < 0 || stable[static_cast<size_t>(s.parent)];
-    PyObject* parent = s.parent >= 0 ? c.values[static_cast<size_t>(s.parent)] : nullptr;
-    bool parent_sure = s.parent < 0 || sure[static_cast<size_t>(s.parent)];
+    const size_t above = static_cast<size_t>(std::max(s.parent, 0));
+    bool parent_stable = s.parent < 0 || stable[above];
+    PyObject* parent = s.parent >= 0 ? c.values[above] : nullptr;
+    bool parent_sure = s.parent < 0 || sure[above];
     bool is_stable = false, is_sure = false;
+    int32_t dict = s.parent >= 0 ? of_dict[above] : -1;
     switch (s.kind) {
-      case SourceKind::kObject: is_stable = is_sure = true; break;
-      case SourceKind::kSlot:
-        if (static_cast<size_t>(s.index) < slot_total && !varies[static_cast<size_t>(s.index)] && !first) {
-          is_stable = true;
-          if (pinned.insert(s.index).second)
-            items_.push_back({kPinnedSlot, static_cast<int32_t>(s.index), value, 0});
-        }
+      case SourceKind::kObject:
+        is_stable = is_sure = true;
         break;
       case SourceKind::kInstanceDict:
         if (parent_stable && _PyObject_GetDictPtr(parent)) {
           is_stable = true;
-          items_.push_back({kDictOfOwner, s.parent, value, 0});
+          item(kDictOfOwner, s.parent, value);
         }
+        dict = -1;  // a version is no other dict's, so the address says enough
         break;
       case SourceKind::kDictItem:
-        // No two dicts ever have the same version, so the address says enough of the dict itself.
-        if (parent_stable && PyDict_Check(parent)) {
+        if (parent_stable && PyDict_Check(parent) && !varied_[id]) {
           is_stable = is_sure = true;
-          watch_dict(parent);
+          dict = watch_dict(parent);
         }
         break;
       case SourceKind::kMethodSelf:
       case SourceKind::kMethodFunction:
-      case SourceKind::kClosureCell: is_stable = is_sure = parent_stable && parent_sure; break;
-      case SourceKind::kItem: is_stable = is_sure = parent_stable && parent_sure && PyTuple_Check(parent); break;
-      default: break;
+      case SourceKind::kClosureCell:
+        is_stable = is_sure = parent_stable && parent_sure;
+        break;
+      case SourceKind::kItem:
+        is_stable = is_sure = parent_stable && parent_sure && PyTuple_Check(parent);
+        break;
+      default:
+        break;
+    }
+    if (is_stable) {
+      if (s.kind != SourceKind::kInstanceDict) covers(dict, i);
+    } else if (steady(id)) {
+      is_stable = true;
+      dict = -1;
+      if (s.kind == SourceKind::kSlot)
+        item(kPinnedSlot, s.index, value);
+      else
+        item(kPinnedFetch, static_cast<int64_t>(i), value);
+    } else {
+      item(kResidual, static_cast<int64_t>(i));
     }
     stable[id] = is_stable;
     sure[id] = is_sure;
+    of_dict[id] = is_stable ? dict : -1;
     if (is_stable) values_[id] = value;
-    else residual(i);
+  }
+  for (const Dict& d : dicts) {
+    Item& x = items_[d.item];
+    x.first = static_cast<int32_t>(covered_.size());
+    covered_.insert(covered_.end(), d.steps.begin(), d.steps.end());
+    x.last = static_cast<int32_t>(covered_.size());
   }
 }
 
+bool Snapshot::refresh(Item& x, GuardProgram& p, GuardContext& c) {
+  if (!PyDict_Check(x.object)) return false;
+  const uint64_t now = version_of(x.object);
+  for (int32_t i = x.first; i < x.last; ++i) {
+    GuardStep& step = p.steps[static_cast<size_t>(covered_[static_cast<size_t>(i)])];
+    PyObject*& value = c.values[static_cast<size_t>(step.source)];
+    PyObject* const before = value;
+    const bool holds = p.run_step(step, c) && value == before;
+    value = before;
+    if (!holds) return false;
+  }
+  x.version = now;
+  return true;
+}
+
 bool Snapshot::check(GuardProgram& p, GuardContext& c) {
-  if (slots_.size() != c.slot_count + 1) return false;
+  if (seen_.size() != p.sources.size()) return false;
   if (lent_) {
     c.room = values_;
     c.values = c.room.data();
@@ -138,17 +215,30 @@ bool Snapshot::check(GuardProgram& p, GuardContext& c) {
       case kPinnedSlot:
         if (slot_value(c, x.index) != x.object) return false;
         break;
+      case kPinnedFetch: {
+        GuardStep& step = p.steps[static_cast<size_t>(x.index)];
+        if (!p.run_step(step, c) || c.values[static_cast<size_t>(step.source)] != x.object) return false;
+        break;
+      }
       case kDictOfOwner: {
         PyObject** place = _PyObject_GetDictPtr(c.values[static_cast<size_t>(x.index)]);
         if (!place || *place != x.object) return false;
         break;
       }
       case kDictVersion:
-        if (version_of(x.object) != x.version) return false;
+        if (version_of(x.object) != x.version && !refresh(x, p, c)) return false;
         break;
       case kTypeRecord:
         if (!p.types[static_cast<size_t>(x.index)].holds()) return false;
         break;
+      case kTensorImage: {
+        GuardStep& step = p.steps[static_cast<size_t>(x.index)];
+        const TensorRecord& r = p.tensors[static_cast<size_t>(step.extra)];
+        PyObject* o = c.values[static_cast<size_t>(step.source)];
+        if (Py_TYPE(o) == r.type && torch::image_holds(o, r.image)) break;
+        if (!p.run_step(step, c)) return false;
+        break;
+      }
       case kResidual:
         if (!p.run_step(p.steps[static_cast<size_t>(x.index)], c)) return false;
         break;

@@ -7,10 +7,11 @@
 
 namespace breakline::guard {
 
-/// The state of everything a guard program read when it last succeeded, as versions. While dicts and types keep their
-/// versions and the pinned slots hold the same objects, only the residual steps need to run.
+/// The state of everything a guard program read when it last succeeded, as versions. While dicts and types
+/// keep their versions and the pinned slots hold the same objects, only the residual steps need to run.
 struct Snapshot {
-  /// True where each change of a dict gives it a new version (CPython 3.11 and 3.12; in 3.13 writes to attributes don't).
+  /// True where each change of a dict gives it a new version (CPython 3.11 and 3.12; in 3.13 writes to
+  /// attributes don't).
   static bool supported();
   /// Remembers the context of a successful full check.
   void record(GuardProgram& program, GuardContext& context);
@@ -20,17 +21,31 @@ struct Snapshot {
   bool check(GuardProgram& program, GuardContext& context);
 
  private:
-  enum : uint8_t { kPinnedSlot, kDictOfOwner, kDictVersion, kTypeRecord, kResidual };
+  enum : uint8_t {
+    kPinnedSlot,
+    kPinnedFetch,
+    kDictOfOwner,
+    kDictVersion,
+    kTypeRecord,
+    kTensorImage,
+    kResidual
+  };
   struct Item {
     uint8_t kind;
-    int32_t index;      ///< slot, source, type or step
-    PyObject* object;   ///< borrowed; proved alive by the items before it
+    int32_t index;     ///< slot, source, type or step
+    PyObject* object;  ///< borrowed; proved alive by the items before it
     uint64_t version;
+    int32_t first = 0, last = 0;  ///< of a dict's version: its steps in `covered_`
   };
+  /// A dict has another version: whether all that was read out of it is still there. True: `item` is up to
+  /// date again.
+  bool refresh(Item& item, GuardProgram& program, GuardContext& context);
   bool lent_ = false;
   std::vector<Item> items_;
-  std::vector<PyObject*> values_;   ///< of sources that the versions cover; others null
-  std::vector<PyObject*> slots_;    ///< pointers of the last success, to see which slots vary
+  std::vector<int32_t> covered_;   ///< steps that hold while a dict keeps its version, dict by dict
+  std::vector<PyObject*> values_;  ///< of sources that the items cover; others null
+  std::vector<PyObject*> seen_;    ///< of each source at the last record (only compared)
+  std::vector<bool> varied_;       ///< sources that gave another object at some record
 };
 
 }  // namespace breakline::guard

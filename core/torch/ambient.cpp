@@ -63,8 +63,27 @@ bool functorch_active(const CppSymbols& cpp) {
 
 /// Tensors may carry tangents, which own kernels would drop.
 bool forward_ad_active(const PythonObjects& p) {
-  PyObject* level = p.forward_ad ? PyDict_GetItem(p.forward_ad, py::intern("_current_level")) : nullptr;
-  return level && PyLong_CheckExact(level) && PyLong_AsLong(level) >= 0;
+  if (!p.forward_ad) return false;
+  static PyObject* const name = PyUnicode_InternFromString("_current_level");
+  const auto look = [&p] {
+    PyObject* level = PyDict_GetItem(p.forward_ad, name);
+    return level && PyLong_CheckExact(level) && PyLong_AsLong(level) >= 0;
+  };
+#if PY_VERSION_HEX < 0x030D0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  static uint64_t version = 0;  // of the dict when `active` was looked up
+  static bool active = false;
+  const uint64_t now = reinterpret_cast<PyDictObject*>(p.forward_ad)->ma_version_tag;
+#pragma GCC diagnostic pop
+  if (now != version) {
+    active = look();
+    version = now;
+  }
+  return active;
+#else
+  return look();
+#endif
 }
 
 /// True when a torch-function mode on the stack is torch.utils._device.DeviceContext.
@@ -144,7 +163,8 @@ Ambient current_ambient() {
   a.flush_denormal = flushes_denormals();
   if (cpp.global_context) {
     const void* context = cpp.global_context();
-    for (const auto getter : cpp.backend_flags) a.backend_flags = (a.backend_flags << 1) | (getter(context) ? 1U : 0U);
+    for (const auto getter : cpp.backend_flags)
+      a.backend_flags = (a.backend_flags << 1) | (getter(context) ? 1U : 0U);
   }
   return a;
 }

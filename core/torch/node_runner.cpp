@@ -4,6 +4,8 @@
 #include "core/torch/node_runner.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "core/torch/arg_object.h"
 
@@ -80,13 +82,49 @@ Operand operand_of(const graph::Arg& a) {
   return o;
 }
 
+/// The C function behind a function of module `operator` with two operands; null when it is none.
+binaryfunc operator_behind(PyObject* callable) {
+  static const std::unordered_map<PyObject*, binaryfunc> table = [] {
+    static constexpr std::pair<const char*, binaryfunc> kRows[] = {{"add", PyNumber_Add},
+                                                                   {"sub", PyNumber_Subtract},
+                                                                   {"mul", PyNumber_Multiply},
+                                                                   {"truediv", PyNumber_TrueDivide},
+                                                                   {"floordiv", PyNumber_FloorDivide},
+                                                                   {"mod", PyNumber_Remainder},
+                                                                   {"matmul", PyNumber_MatrixMultiply},
+                                                                   {"and_", PyNumber_And},
+                                                                   {"or_", PyNumber_Or},
+                                                                   {"xor", PyNumber_Xor},
+                                                                   {"lshift", PyNumber_Lshift},
+                                                                   {"rshift", PyNumber_Rshift},
+                                                                   {"getitem", PyObject_GetItem},
+                                                                   {"iadd", PyNumber_InPlaceAdd},
+                                                                   {"isub", PyNumber_InPlaceSubtract},
+                                                                   {"imul", PyNumber_InPlaceMultiply},
+                                                                   {"itruediv", PyNumber_InPlaceTrueDivide}};
+    std::unordered_map<PyObject*, binaryfunc> made;
+    const py::Ref module = py::Ref::steal(PyImport_ImportModule("_operator"));
+    for (const auto& [name, function] : kRows) {
+      PyObject* found =
+          module ? PyObject_GetAttrString(module.get(), name) : nullptr;  // kept: the table names it
+      if (found)
+        made.emplace(found, function);
+      else
+        PyErr_Clear();
+    }
+    return made;
+  }();
+  const auto it = table.find(callable);
+  return it == table.end() ? nullptr : it->second;
+}
+
 /// Stack room for the usual call; more goes to the heap.
 constexpr size_t kInline = 16;
 
 }  // namespace
 
 struct NodeRunner::Impl {
-  enum Way : uint8_t { kVectorcall, kFunction, kMethod } way = kVectorcall;
+  enum Way : uint8_t { kVectorcall, kFunction, kMethod, kOperator } way = kVectorcall;
   bool takes_keywords = false;
   bool multi = false;
   bool constant_call = false;  ///< no operand is a value
@@ -94,6 +132,7 @@ struct NodeRunner::Impl {
   py::Ref keyword_names;      ///< tuple for vectorcall, or null
   py::Ref constant_keywords;  ///< dict when all keyword operands are constants (direct ways)
   PyCFunction function = nullptr;
+  binaryfunc two = nullptr;       ///< for kOperator
   PyTypeObject* owner = nullptr;  ///< type of self for kMethod
   size_t positional = 0;
   std::vector<Operand> operands;           ///< positional, then keywords
@@ -104,11 +143,16 @@ struct NodeRunner::Impl {
   PyObject* call(PyObject* const* slots) const;
   PyObject* call_direct(PyObject* const* slots) const;
   PyObject* call_vector(PyObject* const* slots) const;
+  PyObject* call_operator(PyObject* const* slots) const;
   bool store(PyObject* result, PyObject** slots) const;
 };
 
 void NodeRunner::Impl::choose_way() {
   PyObject* f = callable.get();
+  if (positional == 2 && operands.size() == 2 && (two = operator_behind(f))) {
+    way = kOperator;
+    return;
+  }
   const PyMethodDef* def = nullptr;
   if (PyCFunction_CheckExact(f)) {
     def = reinterpret_cast<PyCFunctionObject*>(f)->m_ml;
@@ -191,8 +235,16 @@ PyObject* NodeRunner::Impl::call_vector(PyObject* const* slots) const {
   return result;
 }
 
+PyObject* NodeRunner::Impl::call_operator(PyObject* const* slots) const {
+  const py::Ref a = py::Ref::steal(operands[0].make(slots));
+  const py::Ref b = py::Ref::steal(a ? operands[1].make(slots) : nullptr);
+  return b ? two(a.get(), b.get()) : nullptr;
+}
+
 PyObject* NodeRunner::Impl::call(PyObject* const* slots) const {
-  PyObject* result = way == kVectorcall ? call_vector(slots) : call_direct(slots);
+  PyObject* result = way == kOperator     ? call_operator(slots)
+                     : way == kVectorcall ? call_vector(slots)
+                                          : call_direct(slots);
   if (!result && !PyErr_Occurred())
     PyErr_SetString(PyExc_SystemError, "a torch call failed without an error");
   return result;

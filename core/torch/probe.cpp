@@ -99,7 +99,8 @@ int find_key_set_offset(const Library& library, PyObject* plain, PyObject* other
   return 0;
 }
 
-/// The only offset below `end` at which every sample has the number that the C interface gives; 0 when there is none or several.
+/// The only offset below `end` at which every sample has the number that the C interface gives; 0 when there
+/// is none or several.
 template <class T, class Expected>
 int find_field(PyObject* samples, int object_offset, int end, Expected&& expected) {
   int found = 0;
@@ -158,6 +159,37 @@ void find_metadata(const CInterface& c, PyObject* samples, Layout& layout) {
                   layout.dtype_offset && layout.device_offset;
 }
 
+/// The only word below `end` that is null before a tensor is asked to need a gradient and not after, and is
+/// not null in any sample that needs one.
+int find_autograd(const Library& library, PyObject* samples, int object_offset, int end) {
+  const auto word_at = [object_offset](PyObject* t, int offset) {
+    uint64_t word = 0;
+    std::memcpy(&word, *reinterpret_cast<char**>(reinterpret_cast<char*>(t) + object_offset) + offset,
+                sizeof word);
+    return word;
+  };
+  const py::Ref fresh = py::Ref::steal(PyObject_CallMethod(library.py.torch, "empty", "i", 3));
+  std::vector<uint64_t> before;
+  for (int offset = 0; fresh && offset < end; offset += 8) before.push_back(word_at(fresh.get(), offset));
+  const py::Ref asked =
+      py::Ref::steal(fresh ? PyObject_CallMethod(fresh.get(), "requires_grad_", nullptr) : nullptr);
+  if (!asked) {
+    PyErr_Clear();
+    return 0;
+  }
+  int found = 0;
+  for (int offset = 16; offset < end; offset += 8) {
+    if (before[static_cast<size_t>(offset / 8)] != 0 || word_at(fresh.get(), offset) == 0) continue;
+    const auto fits = [&](PyObject* t) {
+      return word_at(t, offset) != 0 || attribute_is(t, "requires_grad", false);
+    };
+    if (!every(samples, fits)) continue;
+    if (found) return 0;
+    found = offset;
+  }
+  return found;
+}
+
 int64_t api_version(PyObject* tensor, bool& known) {
   const py::Ref value = py::Ref::steal(PyObject_GetAttrString(tensor, "_version"));
   known = static_cast<bool>(value);
@@ -197,7 +229,10 @@ Layout probe_layout(const Library& library) {
   if (!offset) return layout;
   const auto handle = [offset](PyObject* t) { return reinterpret_cast<char*>(t) + offset; };
   layout.key_set_offset = find_key_set_offset(library, plain, samples.other.get(), offset);
-  if (layout.key_set_offset) find_metadata(library.c, plain, layout);
+  if (layout.key_set_offset) {
+    find_metadata(library.c, plain, layout);
+    layout.autograd_offset = find_autograd(library, plain, offset, layout.key_set_offset);
+  }
   const CppSymbols& cpp = library.cpp;
   layout.fast_requires_grad =
       cpp.requires_grad && every(plain, [&](PyObject* t) {

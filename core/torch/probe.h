@@ -17,6 +17,7 @@ struct Layout {
   /// Metadata inside TensorImpl; meaningful when `direct`. Sizes and strides lie there up to kDirectRank dimensions.
   bool direct = false;
   int rank_offset = 0, sizes_offset = 0, strides_offset = 0, start_offset = 0, dtype_offset = 0, device_offset = 0;
+  int autograd_offset = 0;  ///< of the pointer to what autograd keeps of a tensor, null while it keeps nothing
   std::vector<uint64_t> plain_key_sets;      ///< of dense tensors of the devices we handle
   std::vector<uint64_t> inference_key_sets;  ///< those of them that keep no version counter
 };

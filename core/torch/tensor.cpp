@@ -181,25 +181,26 @@ bool is_inference_tensor(PyObject* tensor) {
 MetaImage image_of(PyObject* tensor) {
   MetaImage image;
   const RawMeta m = raw_meta(tensor);
-  constexpr int kFirst = 16;  // behind the virtual table and the reference counts
+  constexpr int kFirst = MetaImage::kFirst;
   const int end = the_layout.key_set_offset + 8;
-  if (!the_layout.direct || !the_layout.fast_requires_grad || !the_layout.fast_is_leaf || !m.sizes || m.rank > kDirectRank ||
-      end - kFirst > static_cast<int>(sizeof image.words))
+  if (!the_layout.direct || !the_layout.fast_requires_grad || !the_layout.fast_is_leaf || !m.sizes ||
+      m.rank > kDirectRank || end - kFirst > static_cast<int>(sizeof image.words))
     return image;
   image.count = (end - kFirst) / 8;
+  image.object_offset = the_layout.object_offset;
   image.requires_grad = m.requires_grad;
   image.is_leaf = m.is_leaf;
-  std::memcpy(image.words.data(), *static_cast<char**>(handle_of(tensor)) + kFirst, static_cast<size_t>(image.count) * 8);
+  std::memcpy(image.words.data(), *static_cast<char**>(handle_of(tensor)) + kFirst,
+              static_cast<size_t>(image.count) * 8);
+  // Without the object that keeps a tensor's part in autograd it needs no gradient.
+  if (const int at = the_layout.autograd_offset; at >= kFirst)
+    image.whole = !image.requires_grad && image.words[static_cast<size_t>(at - kFirst) / 8] == 0;
   return image;
 }
 
-bool image_holds(PyObject* tensor, const MetaImage& image) {
-  constexpr int kFirst = 16;
-  void* handle = reinterpret_cast<char*>(tensor) + the_layout.object_offset;
-  const char* impl = *static_cast<char**>(handle);
-  if (std::memcmp(image.words.data(), impl + kFirst, static_cast<size_t>(image.count) * 8) != 0) return false;
-  // Whether it needs a gradient is kept outside of the image.
-  if (the_library.cpp.requires_grad(impl) != image.requires_grad) return false;
+bool same_gradient(PyObject* tensor, const MetaImage& image) {
+  void* handle = reinterpret_cast<char*>(tensor) + image.object_offset;
+  if (the_library.cpp.requires_grad(*static_cast<char**>(handle)) != image.requires_grad) return false;
   return !image.requires_grad || the_library.cpp.is_leaf(handle) == image.is_leaf;
 }
 
@@ -272,9 +273,10 @@ bool bump_version(PyObject* tensor) {
 bool set_version(PyObject* tensor, int64_t version) {
   if (version < 0) return false;
   const py::Ref module = py::Ref::steal(PyObject_GetAttrString(the_library.py.torch_c, "_autograd"));
-  const py::Ref done = py::Ref::steal(module ? PyObject_CallMethod(module.get(), "_unsafe_set_version_counter", "(O)(L)", tensor,
-                                                                   static_cast<long long>(version))
-                                             : nullptr);
+  const py::Ref done =
+      py::Ref::steal(module ? PyObject_CallMethod(module.get(), "_unsafe_set_version_counter", "(O)(L)",
+                                                  tensor, static_cast<long long>(version))
+                            : nullptr);
   if (!done) PyErr_Clear();
   return static_cast<bool>(done);
 }

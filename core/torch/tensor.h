@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <array>
+#include <cstring>
 #include <span>
 
 #include "core/graph/graph.h"
@@ -36,16 +37,33 @@ struct RawMeta {
   bool is_leaf;
 };
 RawMeta raw_meta(PyObject* tensor);
-/// The words of a tensor that hold its metadata, as they are now: while they stay, so do sizes, strides, dtype, device, keys
-/// and the storage's identity. Empty where this build's layout is unknown or the metadata lie elsewhere.
+/// The words of a tensor that hold its metadata, as they are now: while they stay, so do sizes, strides,
+/// dtype, device, keys and the storage's identity. Empty where this build's layout is unknown or the metadata
+/// lie elsewhere.
 struct MetaImage {
+  static constexpr int kFirst =
+      16;  ///< byte of the first word: behind the virtual table and the reference counts
   std::array<uint64_t, 24> words;
   int count = 0;
+  int object_offset = 0;  ///< of the Tensor inside the Python object
   bool requires_grad = false, is_leaf = true;
+  bool whole = false;  ///< the words say about the gradient too
 };
 MetaImage image_of(PyObject* tensor);
-/// False also when only something without meaning here has changed; ~10 ns.
-bool image_holds(PyObject* tensor, const MetaImage& image);
+/// Whether the gradient is needed as it was, for an image that is not `whole`.
+bool same_gradient(PyObject* tensor, const MetaImage& image);
+/// False also when only something without meaning here has changed; a few ns. `tensor` must be one.
+inline bool image_holds(PyObject* tensor, const MetaImage& image) {
+  const char* impl =
+      *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(tensor) + image.object_offset);
+  uint64_t difference = 0;
+  for (int i = 0; i < image.count; ++i) {
+    uint64_t word;
+    std::memcpy(&word, impl + MetaImage::kFirst + i * 8, sizeof word);
+    difference |= word ^ image.words[static_cast<size_t>(i)];
+  }
+  return difference == 0 && (image.whole || same_gradient(tensor, image));
+}
 /// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
 /// no wrapper. Where it is false, raw_meta leaves sizes and strides null and the rank 0.
 bool is_plain_keys(uint64_t key_set);

@@ -210,6 +210,43 @@ def unlooked():
     return compiled.stats["recompiles"] == 0, str(compiled.stats)
 
 
+def reborn_names():
+    """The same for what a name or an attribute holds, beside names that change at each call, as in a loop of a script."""
+    import breakline
+
+    box = Holder()
+    box.__dict__.update({f"n{i}": i for i in range(8)})
+    numbers = [Number(k) for k in range(4)]
+    rest = " + box.n0 + box.n1 + box.n2 + box.n3 + box.n4 + box.n5"
+    kinds = {
+        "float": ("{}", lambda k: float(f"{k}.5")),
+        "int": ("{}", lambda k: int(f"{k}000")),
+        "tuple": ("{}[0]", lambda k: (float(f"{k}.5"), box)),
+        "method": ("{}()", lambda k: numbers[k].number),
+        "closure": ("{}()", lambda k: (lambda: k)),
+        "dict": ("{}['k']", lambda k: {"k": k}),
+        "list": ("{}[0]", lambda k: [k]),
+        "instance": ("{}.k", lambda k: Number(k)),
+        "tensor": ("{}.sum()", lambda k: torch.full((k + 1,), 2.0)),
+        "text": ("ord({}[-1])", lambda k: "x" + str(k)),
+    }
+    for kind, (text, make) in kinds.items():
+        for place in ("held", "box.held"):
+            space = {"box": box, "torch": torch, "noise": 0}
+            exec(f"def f(t):\n    return t + {text.format(place)}{rest}\n", space)
+            holder = space if place == "held" else box.__dict__
+            compiled = breakline.compile(space["f"], plan="replay")
+            t = torch.zeros(2)
+            for i, k in enumerate([1] * (2 * WARM) + [2] + [1] * WARM + [3] * WARM + [2] * WARM + [1]):
+                space["noise"] = box.noise = i
+                holder["held"] = None  # the new object often takes the place of the old one
+                holder["held"] = make(k)
+                want, got = space["f"](t), compiled(t)
+                if not bits_equal(want, got):
+                    return False, f"{kind} in {place}, {i}: {want} {got}"
+    return True, ""
+
+
 def reborn():
     """Arguments made anew for each call, often where the last ones were freed: the address says nothing of the value."""
     import breakline
@@ -288,7 +325,7 @@ def main():
 
     jobs = {f"mutate.{n}": (lambda n=n: mutated(n)) for n in cases()}
     jobs |= {f"input.{n}": (lambda n=n: inputs(n)) for n in input_cases()}
-    jobs |= {"minimal.unlooked": unlooked, "reborn": reborn, "policy.toggled": toggled}
+    jobs |= {"minimal.unlooked": unlooked, "reborn": reborn, "reborn.names": reborn_names, "policy.toggled": toggled}
     for name, work in jobs.items():
         got = run(work)
         if isinstance(got, dict):
