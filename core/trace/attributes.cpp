@@ -156,7 +156,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (PyFunction_Check(c)) return function_attribute(o, name, missing);
       if (guard::is_plain_constant(c) || PyCFunction_Check(c) || is_fixed_native_type(Py_TYPE(c)) || (torch::available() && torch::is_torch_constant(c))) {
         PyObject* a = py::type_lookup(Py_TYPE(c), name);
-        if (a && is_function_like(a)) return method(constant(a), o);
+        if (a && is_function_like(a)) return bind(a, o, Py_TYPE(c), name);
         py::Ref r = py::Ref::steal(PyObject_GetAttr(c, name));
         if (!r) {
           PyErr_Clear();
@@ -656,9 +656,8 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     }
     quiet("AttributeError", true);
   }
-  if (is_function_like(a)) return method(constant(a), o);
-  if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, o->type, name);
-  if (Py_TYPE(a) == &PyStaticMethod_Type || Py_TYPE(a) == &PyClassMethod_Type) return bind(a, o, o->type, name);
+  if (is_function_like(a) || Py_TYPE(a) == &PyProperty_Type || Py_TYPE(a) == &PyStaticMethod_Type || Py_TYPE(a) == &PyClassMethod_Type)
+    return bind(a, o, o->type, name);
   if (guard::is_plain_constant(a)) return constant(a);
   stop("descriptor", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
 }

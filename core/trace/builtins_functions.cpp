@@ -11,14 +11,6 @@ namespace breakline::trace {
 
 namespace {
 
-PyObject* name_of_attribute(Tracer& t, Value* v) {
-  PyObject* n = t.need_constant(v, "attribute name");
-  if (!PyUnicode_Check(n)) t.quiet("attribute name must be string", true);
-  Py_INCREF(n);
-  PyUnicode_InternInPlace(&n);
-  return t.keep(n);
-}
-
 /// Guards what `issubclass(type, cls)` depends on: the class's bases or, where an abstract class answers for
 /// more than its own, the answer itself.
 void rely_on_class(Tracer& t, PyTypeObject* type, PyObject* cls) {
@@ -148,7 +140,7 @@ Value* do_next(Tracer& t, PyObject*, Values& a, Keywords&) {
 }
 Value* do_getattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() < 2) t.quiet("getattr", true);
-  PyObject* name = name_of_attribute(t, a[1]);
+  PyObject* name = t.attribute_name(a[1]);
   bool missing = false;
   if (a.size() < 3) return t.attribute(a[0], name);
   Value* v = t.catching(PyExc_AttributeError, [&] { return t.attribute(a[0], name, &missing); });
@@ -157,18 +149,18 @@ Value* do_getattr(Tracer& t, PyObject*, Values& a, Keywords&) {
 Value* do_hasattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 2) t.quiet("hasattr", true);
   bool missing = false;
-  PyObject* name = name_of_attribute(t, a[1]);
+  PyObject* name = t.attribute_name(a[1]);
   Value* v = t.catching(PyExc_AttributeError, [&] { return t.attribute(a[0], name, &missing); });
   return t.boolean(v && !missing);
 }
 Value* do_setattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 3) t.quiet("setattr", true);
-  t.set_attribute(a[0], name_of_attribute(t, a[1]), a[2]);
+  t.set_attribute(a[0], t.attribute_name(a[1]), a[2]);
   return t.none();
 }
 Value* do_delattr(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.size() != 2) t.quiet("delattr", true);
-  t.delete_attribute(a[0], name_of_attribute(t, a[1]));
+  t.delete_attribute(a[0], t.attribute_name(a[1]));
   return t.none();
 }
 Value* do_callable(Tracer& t, PyObject*, Values& a, Keywords&) {
@@ -222,6 +214,7 @@ Value* extreme(Tracer& t, Values& a, Keywords& k, int op) {
     if (PyUnicode_CompareWithASCIIString(n, "key") == 0 && t.constant_of(v) != Py_None) key = v;
     if (PyUnicode_CompareWithASCIIString(n, "default") == 0) fallback = v;
   }
+  if (fallback && a.size() != 1) t.quiet("min/max with a default", true);
   if (items.empty()) {
     if (fallback) return fallback;
     t.quiet("min/max of nothing", true);
@@ -266,8 +259,11 @@ Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   }
   if (!constants) {
     bool reverse = false;
-    for (auto& [n, v] : rest)
-      if (PyUnicode_CompareWithASCIIString(n, "reverse") == 0) reverse = t.truth(v) == 1;
+    for (auto& [n, v] : rest) {
+      if (PyUnicode_CompareWithASCIIString(n, "reverse") != 0) continue;
+      if (PyObject* c = t.constant_of(v); !c || !PyLong_Check(c)) t.quiet("sorted", true);
+      reverse = t.truth(v) == 1;
+    }
     t.sort_values(items, keys, reverse);
     return t.list(std::move(items));
   }

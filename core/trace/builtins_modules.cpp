@@ -43,6 +43,7 @@ Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
   for (; times > 0; --times) pools.insert(pools.end(), once.begin(), once.end());
   Values out;
   std::vector<size_t> at(pools.size(), 0);
+  if (pools.empty()) t.quiet("itertools.product");
   for (const Values& p : pools)
     if (p.empty()) return t.iterator_of(t.tuple({}));
   for (;;) {
@@ -178,7 +179,8 @@ constexpr Refusal kRefusals[] = {
     {"_random", "*", "python-random"}, {"posix", "*", "operating-system"}, {"_thread", "*", "thread"}, {"sys", "*", "c-function"},
 };
 
-/// How many positional arguments a builtin takes (most -1: any number) and the keywords its symbolic form knows.
+/// How many positional arguments a callable takes (most -1: any number) and the keywords its symbolic form knows ("*": any). The
+/// name is looked up in builtins, or in the module before its dot.
 struct Arity {
   const char* name;
   int least, most;
@@ -193,23 +195,45 @@ constexpr Arity kArities[] = {
     {"list", 0, 1}, {"tuple", 0, 1}, {"set", 0, 1}, {"frozenset", 0, 1}, {"bool", 0, 1}, {"int", 0, 2, "base"}, {"float", 0, 1},
     {"complex", 0, 2, "real imag"}, {"str", 0, 3, "object encoding errors"}, {"bytes", 0, 3, "source encoding errors"},
     {"range", 1, 3}, {"slice", 1, 3}, {"super", 0, 2}, {"zip", 0, -1, "strict"}, {"enumerate", 0, 2, "iterable start"},
-    {"reversed", 1, 1}, {"map", 2, -1}, {"filter", 2, 2},
+    {"reversed", 1, 1}, {"map", 2, -1}, {"filter", 2, 2}, {"dict", 0, 1, "*"}, {"collections.OrderedDict", 0, 1, "*"},
+    {"functools.reduce", 2, 3}, {"copy.copy", 1, 1}, {"copy.deepcopy", 1, 2}, {"typing.cast", 2, 2},
+    {"operator.getitem", 2, 2}, {"operator.setitem", 3, 3}, {"operator.is_", 2, 2}, {"operator.is_not", 2, 2},
+    {"operator.contains", 2, 2}, {"itertools.permutations", 1, 2}, {"itertools.combinations", 2, 2},
+    {"itertools.combinations_with_replacement", 2, 2}, {"operator.itemgetter", 1, -1}, {"operator.attrgetter", 1, -1},
+    {"operator.methodcaller", 1, -1},
 };
 
-/// A call that the builtin itself would refuse, or with keywords that its symbolic form doesn't know.
+/// The callable an arity is about, borrowed for good; null where this Python has none.
+PyObject* subject_of(std::string_view name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string_view::npos)
+    return Py_XNewRef(PyDict_GetItemString(PyEval_GetBuiltins(), name.data()));
+  py::Ref module = py::Ref::steal(PyImport_ImportModule(std::string(name.substr(0, dot)).c_str()));
+  PyObject* found = module ? PyObject_GetAttrString(module.get(), name.data() + dot + 1) : nullptr;
+  PyErr_Clear();
+  return found;
+}
+
+/// A call that the callable itself would refuse, or with keywords that its symbolic form doesn't know.
 bool is_odd_call(PyObject* callable, const Values& args, const Keywords& keywords) {
   static const auto& arities = *[] {
     auto* found = new std::unordered_map<PyObject*, const Arity*>;
     for (const Arity& a : kArities)
-      if (PyObject* o = PyDict_GetItemString(PyEval_GetBuiltins(), a.name)) found->emplace(Py_NewRef(o), &a);
+      if (PyObject* o = subject_of(a.name)) found->emplace(o, &a);
     return found;
   }();
-  const auto found = arities.find(callable);
-  if (found == arities.end()) return false;
-  const Arity& arity = *found->second;
   const int given = static_cast<int>(args.size());
+  const auto found = arities.find(callable);
+  if (found == arities.end()) {
+    if (!PyCFunction_Check(callable)) return false;
+    const int flags = PyCFunction_GET_FLAGS(callable);
+    return ((flags & METH_O) && given != 1) || ((flags & METH_NOARGS) && given != 0) ||
+           (!(flags & METH_KEYWORDS) && !keywords.empty());
+  }
+  const Arity& arity = *found->second;
   if (given < arity.least || (arity.most >= 0 && given > arity.most)) return true;
   const std::string known = std::string(" ") + arity.words + " ";
+  if (known == " * ") return false;
   for (const auto& [name, value] : keywords)
     if (known.find(" " + std::string(py::utf8(name)) + " ") == std::string::npos) return true;
   return false;

@@ -449,6 +449,23 @@ PyObject* unguarded_repr(PyObject* o) {
   return wrapper && notes ? PyDict_GetItemString(notes, "__wrapped__") : nullptr;
 }
 
+/// Whether a native method or slot wrapper can be called with so many arguments (`self` among them), as far as it says.
+bool takes(PyObject* descriptor, size_t count, size_t keywords) {
+  if (Py_TYPE(descriptor) == &PyMethodDescr_Type) {
+    const int flags = reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_flags;
+    if (flags & METH_NOARGS) return count == 1 && keywords == 0;
+    return !(flags & METH_O) || (count == 2 && keywords == 0);
+  }
+  // Slot wrappers tell it in the first line of their text: name($self, value, /)
+  const char* doc = reinterpret_cast<PyWrapperDescrObject*>(descriptor)->d_base->doc;
+  const std::string_view text = doc ? doc : "";
+  const size_t open = text.find("($self"), close = text.find(", /)");
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return true;
+  const std::string_view names = text.substr(open, close - open);
+  if (names.find('=') != std::string_view::npos || names.find('*') != std::string_view::npos) return true;
+  return keywords == 0 && count == 1 + static_cast<size_t>(std::count(names.begin(), names.end(), ','));
+}
+
 }  // namespace
 
 Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
@@ -618,8 +635,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
                  reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
   if (Py_TYPE(o) == &PyWrapperDescr_Type && PyDescr_TYPE(o) == &PyFunction_Type && args.size() >= 2 &&
       force(args[0])->kind == Kind::kConstant && PyFunction_Check(args[0]->object) && PyUnicode_CompareWithASCIIString(PyDescr_NAME(o), "__get__") == 0) {
-    force(args[1]);
-    return args[1]->kind == Kind::kConstant && args[1]->object == Py_None ? args[0] : method(args[0], args[1]);
+    if (Value* bound = bound_by_get(args[0], args)) return bound;
+    quiet("function.__get__", true);
   }
   if (Py_TYPE(o) == &PyMethodDescr_Type && PyDescr_TYPE(o) == &PyContextVar_Type && args.size() == 1 && keywords.empty() &&
       PyUnicode_CompareWithASCIIString(PyDescr_NAME(o), "get") == 0) {
@@ -642,6 +659,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       force(args[0]);
       if (args[0]->kind != Kind::kConstant || PyType_Check(args[0]->object)) {
         std::string name(py::utf8(PyDescr_NAME(o)));
+        if (!takes(o, args.size(), keywords.size())) quiet("argument binding", true);
+        if (name == "__init__" && args[0]->kind == Kind::kLive && PyDescr_TYPE(o) != &PyBaseObject_Type && !args[0]->exception &&
+            (!payload(args[0]) || payload(args[0])->type == deque_type()))
+          stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
         if (Value* r = container_method(args[0], name.c_str(), args, keywords)) return r;
         stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
       }

@@ -149,7 +149,9 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     d->type = type;
     d->items = {args.empty() ? none() : force(args[0])};
     PyObject* c = constant_of(d->items[0]);
-    if (c && c != Py_None && !PyCallable_Check(c)) quiet("defaultdict", true);
+    const Kind kind = d->items[0]->kind;
+    const bool code = kind == Kind::kFunction || kind == Kind::kMethod || kind == Kind::kPartial;
+    if (c ? c != Py_None && !PyCallable_Check(c) : !code && !type_of(d->items[0])->tp_call) quiet("defaultdict", true);
     return d;
   }
   if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {

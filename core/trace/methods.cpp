@@ -9,6 +9,32 @@
 
 namespace breakline::trace {
 
+namespace {
+
+/// The class's native base leaves == to object.
+bool compares_as_object(PyTypeObject* type) {
+  while (type->tp_base && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  return type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+}  // namespace
+
+/// function.__get__(instance[, class]); null for a call it refuses.
+Value* Tracer::bound_by_get(Value* function, const Values& args) {
+  if (args.size() != 2 && args.size() != 3) return nullptr;
+  const auto is_none = [this](Value* v) { return force(v)->kind == Kind::kConstant && v->object == Py_None; };
+  if (!is_none(args[1])) return method(function, args[1]);
+  return args.size() == 3 && !is_none(args[2]) ? function : nullptr;
+}
+
+PyObject* Tracer::attribute_name(Value* v) {
+  PyObject* n = need_constant(v, "attribute name");
+  if (!PyUnicode_Check(n)) quiet("attribute name must be string", true);
+  Py_INCREF(n);
+  PyUnicode_InternInPlace(&n);
+  return keep(n);
+}
+
 Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords) {
   std::string n = name;
   switch (self->kind) {
@@ -52,25 +78,21 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
       if (n == "__setattr__" && args.size() == 3) {
-        set_attribute_plainly(self, need_constant(args[1], "attribute name"), args[2]);
+        set_attribute_plainly(self, attribute_name(args[1]), args[2]);
         return none();
       }
-      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, need_constant(args[1], "attribute name"), nullptr, true);
+      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, attribute_name(args[1]), nullptr, true);
       if (n == "__delattr__" && args.size() == 2) {
-        delete_attribute_plainly(self, need_constant(args[1], "attribute name"));
+        delete_attribute_plainly(self, attribute_name(args[1]));
         return none();
       }
       if (n == "__init__" && args.size() == 1) return none();
-      if (n == "__eq__" && args.size() == 2) return same(self, args[1]) ? boolean(true) : constant(Py_NotImplemented);
+      if (n == "__eq__" && args.size() == 2 && compares_as_object(type_of(self))) return same(self, args[1]) ? boolean(true) : constant(Py_NotImplemented);
       if (n == "__init_subclass__") return none();
-      if (n == "__get__" && self->function_live) return method(self, args[1]);
+      if (n == "__get__" && self->function_live) return bound_by_get(self, args);
       return nullptr;
     case Kind::kFunction:
-      if (n == "__get__" && args.size() >= 2) {
-        force(args[1]);
-        if (args[1]->kind == Kind::kConstant && args[1]->object == Py_None) return self;
-        return method(self, args[1]);
-      }
+      if (n == "__get__") return bound_by_get(self, args);
       return nullptr;
     default: return nullptr;
   }
@@ -151,7 +173,7 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
     if (n == "count") return integer(found);
     quiet("ValueError", true);
   }
-  if (n == "sort") {
+  if (n == "sort" && a.size() == 1) {
     py::Ref builtins = py::check(PyImport_ImportModule("builtins"));
     py::Ref sorted = py::check(PyObject_GetAttrString(builtins.get(), "sorted"));
     Values one = {s};
@@ -303,7 +325,8 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   if (!frozen)
     for (const char* name : {"update", "intersection_update", "difference_update", "symmetric_difference_update"})
       if (n == name) {
-        if (a.size() > 2 && n != "update" && n != "difference_update") return nullptr;
+        if (n == "symmetric_difference_update" && a.size() != 2) return nullptr;
+        if (a.size() > 2 && n == "intersection_update") return nullptr;
         for (size_t i = 1; i < a.size(); ++i) set_update(s, name, in_full(a[i]));
         return none();
       }

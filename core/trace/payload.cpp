@@ -140,6 +140,11 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
   }
   Values inner = args;
   inner[0] = p;
+  if (name == "__init__" && p->kind == Kind::kList && (p->source >= 0 || !p->items.empty())) {
+    Values only = {p};
+    Keywords no_names;
+    container_method(p, "clear", only, no_names);
+  }
   if (name == "__init__" && args.size() == 1 && keywords.empty()) return none();
   if (name == "__init__")
     return container_method(p, p->kind == Kind::kDict ? "update" : "extend", inner, keywords);

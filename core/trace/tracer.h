@@ -292,6 +292,8 @@ class Tracer {
   Value* payload_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
   /// list.append, dict.get … on a tracked container; null when not known.
   Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords);
+  Value* bound_by_get(Value* function, const Values& args);
+  PyObject* attribute_name(Value* v);  ///< interned; a name that is no string is left to CPython
   Value* list_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
   Value* dict_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
   Value* set_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
