@@ -126,6 +126,66 @@ Outs repeat(const ShapeCall& call, const OpRow& row) {
   return finish(call, fresh(sizes, x->dtype, x->device));
 }
 
+/// hstack, vstack: as cat along a dim that depends on the first tensor's rank.
+Outs stacked(const ShapeCall& call, const OpRow& row) {
+  if (!accepts(call, 1, {"tensors"})) return std::nullopt;
+  const auto inputs = tensors_of(call, call.get(0, "tensors"));
+  if (!inputs) return std::nullopt;
+  const int64_t rank = (*inputs)[0].tensor->rank();
+  for (const Input& in : *inputs)
+    if (in.tensor->rank() != rank || rank == 0) return std::nullopt;
+  if (row.name == "hstack") return joined(call, *inputs, rank == 1 ? 0 : 1);
+  if (rank > 1) return joined(call, *inputs, 0);
+  for (const Input& in : *inputs)
+    if (in.tensor->sizes != (*inputs)[0].tensor->sizes) return std::nullopt;
+  const Dims sizes = {static_cast<int64_t>(inputs->size()), (*inputs)[0].tensor->sizes[0]};
+  return finish(call, fresh(sizes, result_type(*inputs, call.default_dtype), (*inputs)[0].tensor->device));
+}
+
+/// repeat_interleave(x, n, dim=None) with a number
+Outs repeat_interleave(const ShapeCall& call, const OpRow&) {
+  if (!accepts(call, 3, {"input", "repeats", "dim"})) return std::nullopt;
+  const TensorMeta* x = tensor_arg(call, call.get(0, "input"));
+  const auto times = int_arg(call.get(1, "repeats"));
+  const Arg* where = call.get(2, "dim");
+  if (!x || x->rank() == 0 || !times || *times < 0) return std::nullopt;
+  if (!where || where->is_none()) return finish(call, fresh({x->numel() * *times}, x->dtype, x->device));
+  const auto number = int_arg(where);
+  const auto dim = number ? wrap_dim(*number, x->rank()) : std::nullopt;
+  if (!dim) return std::nullopt;
+  Dims sizes = x->sizes;
+  sizes[static_cast<size_t>(*dim)] *= *times;
+  return finish(call, fresh(sizes, x->dtype, x->device));
+}
+
+/// roll(x, shifts, dims): each dim is cut in two parts that are joined the other way round.
+Outs roll(const ShapeCall& call, const OpRow&) {
+  if (!accepts(call, 3, {"input", "shifts", "dims"})) return std::nullopt;
+  const TensorMeta* x = tensor_arg(call, call.get(0, "input"));
+  const auto shifts = dims_arg(call.get(1, "shifts"));
+  const Arg* where = call.get(2, "dims");
+  auto dims = where && !where->is_none() ? dims_arg(where) : std::optional<Dims>(Dims{});
+  if (!x || x->numel() == 0 || x->rank() == 0 || !shifts || !dims) return std::nullopt;
+  if (dims->empty()) return shifts->size() == 1 ? finish(call, fresh(x->sizes, x->dtype, x->device)) : std::nullopt;
+  dims = wrap_dims(*dims, x->rank());
+  if (!dims || dims->size() != shifts->size()) return std::nullopt;
+  TensorMeta m = *x;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    const auto d = static_cast<size_t>((*dims)[i]);
+    const int64_t size = m.sizes[d], start = ((size - (*shifts)[i]) % size + size) % size;
+    bool channels_last = true;
+    for (const int64_t part : {size - start, start}) {
+      Dims sizes = m.sizes;
+      sizes[d] = part;
+      channels_last = channels_last && suggests_channels_last(sizes, m.strides);
+    }
+    Dims sizes = m.sizes;
+    m = fresh(sizes, x->dtype, x->device);
+    if (channels_last) m.strides = channels_last_strides(sizes);
+  }
+  return finish(call, std::move(m));
+}
+
 Outs flip(const ShapeCall& call, const OpRow&) {
   const TensorMeta* x = call.args.empty() ? nullptr : tensor_arg(call, &call.args[0]);
   const auto dims = variadic_dims(call, 1, "dims");
@@ -240,8 +300,10 @@ constexpr OpRow kRows[] = {
     {.name = "constant_pad_nd", .kind = kM, .rule = pad},
     {.name = "repeat", .kind = kM, .rule = repeat},
     {.name = "tile", .kind = kM, .rule = repeat},
-    {.name = "repeat_interleave", .kind = kM},
-    {.name = "roll", .kind = kM},
+    {.name = "repeat_interleave", .kind = kM, .rule = repeat_interleave},
+    {.name = "roll", .kind = kM, .rule = roll},
+    {.name = "hstack", .kind = kM, .rule = stacked},
+    {.name = "vstack", .kind = kM, .rule = stacked, .aliases = "row_stack"},
     {.name = "flip", .kind = kM, .rule = flip},
     {.name = "index_select", .kind = kM, .rule = index_select, .may_fail = true},
     {.name = "gather", .kind = kM, .rule = gather, .may_fail = true},

@@ -68,6 +68,7 @@ Outs rms_norm(const ShapeCall& call, const OpRow&) {
   if (!std::equal(shape->rbegin(), shape->rend(), x->sizes.rbegin())) return std::nullopt;
   if (x->numel() == 0 || x->strides != contiguous_strides(x->sizes)) return std::nullopt;
   if (!optional_like(call, 2, "weight", *x)) return std::nullopt;
+  if (const TensorMeta* w = tensor_arg(call, call.get(2, "weight")); w && w->strides != contiguous_strides(w->sizes)) return std::nullopt;
   return finish(call, fresh(x->sizes, x->dtype, x->device));
 }
 
@@ -131,6 +132,19 @@ Outs dropout(const ShapeCall& call, const OpRow&) {
   return m ? finish(call, std::move(*m)) : std::nullopt;
 }
 
+/// instance_norm(x [N, C, …], weight, bias, mean, var, use_input_stats, momentum, eps, cudnn) without running statistics
+Outs instance_norm(const ShapeCall& call, const OpRow&) {
+  if (!accepts(call, 9, {"input", "weight", "bias", "running_mean", "running_var", "use_input_stats", "momentum", "eps", "cudnn_enabled"}))
+    return std::nullopt;
+  const TensorMeta* x = floating(call, 0, "input");
+  if (!x || x->rank() < 3 || x->numel() == 0) return std::nullopt;
+  for (const auto& [at, name] : {std::pair<size_t, const char*>{3, "running_mean"}, {4, "running_var"}})
+    if (const Arg* a = call.get(at, name); a && !a->is_none()) return std::nullopt;
+  if (!optional_like(call, 1, "weight", *x) || !optional_like(call, 2, "bias", *x)) return std::nullopt;
+  if (bool_arg(call.get(5, "use_input_stats")) != std::optional(true)) return std::nullopt;
+  return finish(call, fresh(x->sizes, x->dtype, x->device));
+}
+
 /// Weights of losses are not differentiable: PyTorch refuses one that requires grad.
 bool wants_grad(const ShapeCall& call, size_t i, std::string_view name) {
   const TensorMeta* t = tensor_arg(call, call.get(i, name));
@@ -186,7 +200,7 @@ constexpr OpRow kRows[] = {
     {.name = "rms_norm", .kind = kN, .rule = rms_norm},
     {.name = "group_norm", .kind = kN, .rule = group_norm},
     {.name = "batch_norm", .kind = kN, .rule = batch_norm},
-    {.name = "instance_norm", .kind = kN},
+    {.name = "instance_norm", .kind = kN, .rule = instance_norm},
     {.name = "dropout", .kind = OpKind::kOther, .rule = dropout, .random = true},
     {.name = "mse_loss", .kind = OpKind::kOther, .rule = elementwise_loss},
     {.name = "l1_loss", .kind = OpKind::kOther, .rule = elementwise_loss},

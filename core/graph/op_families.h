@@ -14,6 +14,7 @@ std::span<const OpRow> reduction_rows();
 std::span<const OpRow> matmul_rows();
 std::span<const OpRow> view_rows();
 std::span<const OpRow> movement_rows();
+std::span<const OpRow> indexing_rows();
 std::span<const OpRow> norm_softmax_rows();
 std::span<const OpRow> conv_pool_rows();
 std::span<const OpRow> embedding_attention_rows();
@@ -21,7 +22,7 @@ std::span<const OpRow> factory_rows();
 
 inline constexpr std::array kFamilies = {
     &pointwise_rows,    &cast_rows,      &reduction_rows,           &matmul_rows,  &view_rows, &movement_rows,
-    &norm_softmax_rows, &conv_pool_rows, &embedding_attention_rows, &factory_rows,
+    &norm_softmax_rows, &conv_pool_rows, &embedding_attention_rows, &factory_rows, &indexing_rows,
 };
 
 }  // namespace breakline::graph

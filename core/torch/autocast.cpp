@@ -43,11 +43,19 @@ const Words& float32_ops() {
                               "smooth_l1_loss",
                               "cross_entropy_loss",
                               "l1_loss",
-                              "huber_loss"};
+                              "huber_loss",
+                              "avg_pool3d",
+                              "upsample_nearest1d",
+                              "upsample_nearest2d",
+                              "upsample_nearest3d",
+                              "upsample_linear1d",
+                              "upsample_bilinear2d",
+                              "upsample_bicubic2d",
+                              "upsample_trilinear3d"};
   return words;
 }
 const Words& promoted_ops() {
-  static const Words words = {"cat", "stack"};
+  static const Words words = {"cat", "stack", "hstack", "vstack", "roll", "index_copy"};
   return words;
 }
 /// Kinds of ops with a shape rule of which autocast touches none (but for the lists above).
@@ -73,7 +81,7 @@ bool untouched_kind(graph::OpKind kind) {
 }
 /// Ops of no such kind that are known to be left alone.
 const Words& untouched_ops() {
-  static const Words words = {"cpu", "dropout", "positive", "resolve_conj"};
+  static const Words words = {"cpu", "dropout", "positive", "resolve_conj", "argsort"};
   return words;
 }
 /// Methods that only read metadata.
@@ -117,7 +125,7 @@ struct Dispatcher {
 AutocastPolicy autocast_policy(const CallableInfo& info) {
   const std::string_view row = info.row ? info.row->name : "";
   if (!row.empty()) {
-    if (info.in_place && (lower_ops().contains(row) || float32_ops().contains(row)))
+    if (info.in_place && (lower_ops().contains(row) || float32_ops().contains(row) || promoted_ops().contains(row)))
       return AutocastPolicy::kUnknown;
     if (lower_ops().contains(row)) return AutocastPolicy::kLower;
     if (float32_ops().contains(row)) return AutocastPolicy::kFloat32;

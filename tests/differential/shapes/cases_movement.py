@@ -14,6 +14,15 @@ def cases(m):
         rank = len(s)
         d = m.rng.randrange(-rank, rank)
         dtype = m.rng.choice(ANY)
+        whole = m.tensor(s, dtype)
+        yield "roll", torch.roll, [whole, m.rng.randint(-3, 3), m.rng.choice([d, (d,)])], {}
+        yield "roll", torch.roll, [whole, m.rng.randint(-3, 3)], {}
+        turns = m.rng.randint(1, rank)
+        yield "roll", tensor.roll, [whole, [m.rng.randint(-2, 2) for _ in range(turns)], m.rng.sample(range(rank), turns)], {}
+        yield "repeat_interleave", torch.repeat_interleave, [whole, m.rng.randint(0, 3)], m.rng.choice([{}, {"dim": d}])
+        yield "repeat_interleave", tensor.repeat_interleave, [whole, 2, d], {}
+        for name in ("hstack", "vstack"):
+            yield name, getattr(torch, name), [[whole, m.tensor(s, m.rng.choice(ANY)), m.tensor(s, dtype)]], {}
 
         def part():
             sizes = list(s)

@@ -30,6 +30,9 @@ def cases(m):
             w, b, mean, var = (m.tensor([c], image.dtype, "contiguous", grad=False if i > 1 else None)
                                for i in range(4))
         yield "group_norm", torch.group_norm, [image, m.rng.choice([1, c]), *m.rng.choice([[w, b], [None, None]])], {}
+        if image.dim() > 2 and image.numel() > image.shape[0] * c:
+            yield "instance_norm", torch.instance_norm, [image, *m.rng.choice([[w, b], [None, None]]), None, None, True, 0.1,
+                                                         1e-5, False], {}
         if image.numel() > c:
             training = m.chance(0.5)
             yield "batch_norm", torch.batch_norm, [image, *m.rng.choice([[w, b], [None, None]]), mean, var, training, 0.1,
