@@ -137,7 +137,8 @@ int32_t RecipeBuilder::emit_new(Value* v) {
         });
       }
       s.kind = RecipeKind::kInstance;
-      if (reinterpret_cast<PyTypeObject*>(v->object) == trace::deque_type()) s.kids = {emit(v->items[0])};
+      if (auto* type = reinterpret_cast<PyTypeObject*>(v->object); type == trace::deque_type() || type == &_PyWeakref_RefType)
+        s.kids = {emit(v->items[0])};
       return with_fill(std::move(s), [&] {
         std::vector<int32_t> kids;
         if (v->content) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());

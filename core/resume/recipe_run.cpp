@@ -190,6 +190,7 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       auto* type = reinterpret_cast<PyTypeObject*>(s.object);
+      if (type == &_PyWeakref_RefType) return PyWeakref_NewRef(kid(0), nullptr);
       if (type == trace::deque_type()) return PyObject_CallFunctionObjArgs(s.object, none.get(), kid(0), nullptr);
       PyTypeObject* base = type;  // the class of C that gives the layout
       while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;

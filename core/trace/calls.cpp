@@ -204,33 +204,76 @@ struct Binder {
   }
 };
 
+/// A local or operand that holds an existing object; null when there is none.
+Value* holder_of(const std::vector<std::unique_ptr<SymFrame>>& frames, PyObject* object) {
+  for (const auto& f : frames)
+    for (const auto* values : {&f->locals_, &f->stack})
+      for (Value* v : *values)
+        if (v && v->object == object && v->source >= 0 && (v->kind == Kind::kLive || v->kind == Kind::kTensor)) return v;
+  return nullptr;
+}
+
+/// The Python function that torch.jit.script compiled into `o` and keeps there (PyTorch's own compiler traces that too); else null.
+py::Ref scripted_function(PyObject* o) {
+  if (!std::string_view(Py_TYPE(o)->tp_name).ends_with("ScriptFunction")) return {};
+  py::Ref original = py::Ref::steal(PyObject_GetAttrString(o, "_torchdynamo_inline"));
+  PyErr_Clear();
+  return original && PyFunction_Check(original.get()) ? std::move(original) : py::Ref();
+}
+
 }  // namespace
 
 PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
-  if (std::string_view(py::utf8(code->co_qualname)) != "Function.apply" || !keywords.empty() || args.empty() ||
-      !std::string_view(py::utf8(code->co_filename)).ends_with("torch/autograd/function.py"))
+  const std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
+  const char* instead = nullptr;
+  if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
+    if (!keywords.empty() || args.empty()) return nullptr;
+    if (torch::current_ambient().grad_mode)
+      for (Value* v : args) {
+        force(v);
+        if (v->kind == Kind::kTensor && meta(v).requires_grad) return nullptr;
+        if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
+      }
+    instead = "apply_without_grad";
+  } else if (name == "_group_tensors_by_device_and_dtype" && file.ends_with("torch/utils/_foreach_utils.py")) {
+    // One group: every item of the first list is a tensor of one kind.
+    if (args.empty()) return nullptr;
+    Values lists = drain(args[0]);
+    Values first = lists.empty() ? Values() : drain(lists[0]);
+    if (first.empty()) return nullptr;
+    for (Value* list : lists)
+      for (Value* v : drain(list)) {
+        if (force(v)->kind != Kind::kTensor || force(first[0])->kind != Kind::kTensor) return nullptr;
+        if (meta(v).dtype != meta(first[0]).dtype || meta(v).device != graph::DeviceKind::kCpu) return nullptr;
+      }
+    instead = "group_of_tensors";
+  } else {
     return nullptr;
-  if (torch::current_ambient().grad_mode)
-    for (Value* v : args) {
-      force(v);
-      if (v->kind == Kind::kTensor && meta(v).requires_grad) return nullptr;
-      if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
-    }
+  }
   py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
-  py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), "apply_without_grad")) : py::Ref();
+  py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), instead)) : py::Ref();
   PyErr_Clear();
   return function ? keep_borrowed(function.get()) : nullptr;
+}
+
+/// The reason for a function of torch that is called whole because it runs autograd; null for others.
+static const char* autograd_reason(PyCodeObject* code) {
+  if (!std::string_view(py::utf8(code->co_filename)).ends_with("torch/autograd/__init__.py")) return nullptr;
+  const std::string_view name = py::utf8(code->co_qualname);
+  return name == "grad" ? "autograd-grad" : name == "backward" ? "backward" : nullptr;
 }
 
 Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                      Values& args, Keywords& keywords) {
   if (PyObject* instead = polyfill(code, args, keywords)) return call(constant(instead), args, keywords);
   std::string why;
-  if (!may_inline(code, &why))
+  if (!may_inline(code, &why)) {
+    if (const char* reason = autograd_reason(code)) stop(reason);
     stop("skipped-module", {{"qualname", std::string(py::utf8(code->co_qualname))},
                             {"name", std::string(py::utf8(code->co_name))},
                             {"filename", std::string(py::utf8(code->co_filename))},
                             {"reason", why}});
+  }
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) stop("async", {{"opname", "RETURN_GENERATOR"}});
   if (!(code->co_flags & CO_OPTIMIZED)) stop("function-call", {{"function", std::string(py::utf8(code->co_name))}});
   if (frames_.size() > static_cast<size_t>(options_.inline_depth))
@@ -346,6 +389,12 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
                      reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
       }
       PyTypeObject* t = type_of(callee);
+      if (callee->kind == Kind::kInstance && t == &_PyWeakref_RefType && args.empty() && keywords.empty()) {
+        // A reference made in this trace. An object dies when the last reference goes, which a trace does not see.
+        Value* target = callee->items[0];
+        if (target->source < 0 || may_have_released(callee)) stop("weak-reference", {{"class", type_of(target)->tp_name}});
+        return target;
+      }
       if (t == partial_type() && callee->kind == Kind::kLive) {
         auto part = [&](const char* name) {
           py::Ref r = py::check(PyObject_GetAttrString(callee->object, name));
@@ -359,19 +408,17 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
       if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty()) {
         PyObject* target = PyWeakref_GetObject(callee->object);
         // An object dies when the last reference goes, which a trace does not see: the guard says how it was before.
-        if (target != Py_None && may_have_released(callee)) stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
+        Value* holder = target != Py_None && may_have_released(callee) ? holder_of(frames_, target) : callee;
+        if (!holder) stop("weak-reference", {{"class", Py_TYPE(target)->tp_name}});
         Value* v = live(target, child(SourceKind::kWeakTarget, callee->source));
+        if (holder != callee && v->source >= 0 && v->source != holder->source) guard(StepKind::kSame, holder->source, nullptr, v->source);
         if (target == Py_None) force(v);
         return v;
       }
-      if (callee->kind == Kind::kLive && std::string_view(t->tp_name).ends_with("ScriptFunction")) {
-        // torch.jit.script keeps the Python function that it compiled; PyTorch's own compiler traces that too.
-        py::Ref original = py::Ref::steal(PyObject_GetAttrString(callee->object, "_torchdynamo_inline"));
-        if (original && PyFunction_Check(original.get()))
+      if (callee->kind == Kind::kLive)
+        if (py::Ref original = scripted_function(callee->object))
           return call(live(keep_for_trace(original), child(SourceKind::kAttribute, callee->source, py::intern("_torchdynamo_inline"))),
                       std::move(args), std::move(keywords));
-        PyErr_Clear();
-      }
       PyObject* f = lookup(t, py::intern("__call__"));
       if (f && PyFunction_Check(f)) {
         args.insert(args.begin(), callee);
@@ -710,6 +757,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     PyErr_Clear();
     return Builtins::refuse(*this, o, module, args, keywords);
   }
+  if (py::Ref original = scripted_function(o)) return call(constant(original.get()), args, keywords);
   if (Py_TYPE(o)->tp_call) {
     // An object known by identity: its class decides.
     PyObject* f = lookup(Py_TYPE(o), py::intern("__call__"));

@@ -367,7 +367,12 @@ void Tracer::set_class_attribute(PyTypeObject* cls, PyObject* name, Value* v) {
     if (PyObject_SetAttr(reinterpret_cast<PyObject*>(cls), name, made) < 0) quiet("class attribute", true);
     return;
   }
-  release(nullptr);
+  // A number that the trace has read there holds nothing.
+  bool number = changing_class_attribute(cls, name) != nullptr;
+  if (auto it = type_index_.find(cls); it != type_index_.end())
+    for (const auto& [known, old] : types_[static_cast<size_t>(it->second)].lookups)
+      number = number || (PyUnicode_Compare(known.get(), name) == 0 && old && !PyType_IS_GC(Py_TYPE(old.get())));
+  if (!number) release(nullptr);
   class_writes_.push_back({cls, name, v});
   effects_.push_back({Effect::kClassAttribute, constant(reinterpret_cast<PyObject*>(cls)), nullptr, v, name});
 }

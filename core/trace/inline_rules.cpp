@@ -58,7 +58,7 @@ constexpr const char* kTorchInlined[] = {
     "_dynamo/decorators.py", "_dynamo/external_utils.py", "compiler/__init__.py", "utils/_python_dispatch.py",
 };
 constexpr const char* kTorchNotInlined[] = {
-    "nn/parallel/", "nn/utils/rnn.py", "nn/init.py", "nn/parameter.py", "nn/utils/stateless.py", "nn/attention/flex_attention.py"};
+    "nn/parallel/", "nn/init.py", "nn/parameter.py", "nn/utils/stateless.py", "nn/attention/flex_attention.py"};
 
 /// Functions of other Python files that are traced: end of the path → functions by qualified name ("*" = all); those inside
 /// them count as well.
@@ -67,7 +67,7 @@ struct Helper {
   const char* function;
 };
 constexpr Helper kHelpers[] = {
-    {"contextlib.py", "*"}, {"_collections_abc.py", "*"}, {"typing.py", "cast"}, {"functools.py", "*"},
+    {"contextlib.py", "*"}, {"_collections_abc.py", "*"}, {"typing.py", "cast"}, {"typing.py", "get_origin"}, {"typing.py", "get_args"}, {"typing.py", "_should_unflatten_callable_args"}, {"functools.py", "*"},
     {"collections/__init__.py", "*"}, {"operator.py", "*"}, {"types.py", "*"}, {"enum.py", "*"},
     {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
     {"dataclasses.py", "asdict"}, {"dataclasses.py", "_asdict_inner"}, {"dataclasses.py", "astuple"}, {"dataclasses.py", "_astuple_inner"},
@@ -75,7 +75,8 @@ constexpr Helper kHelpers[] = {
     {"os.py", "_Environ.*"}, {"os.py", "getenv"}, {"os.py", "_createenviron.<locals>.encode"}, {"os.py", "_createenviron.<locals>.decode"},
     {"inspect.py", "isfunction"}, {"inspect.py", "isclass"}, {"inspect.py", "ismethod"}, {"inspect.py", "ismodule"}, {"inspect.py", "isbuiltin"},
     {"inspect.py", "Signature.parameters"}, {"inspect.py", "Signature.return_annotation"}, {"inspect.py", "Parameter.name"},
-    {"logging/__init__.py", "Logger.isEnabledFor"}, {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
+    {"logging/__init__.py", "Logger.isEnabledFor"}, {"inspect.py", "Signature.bind"}, {"inspect.py", "Signature.bind_partial"}, {"inspect.py", "Signature._bind"},
+    {"inspect.py", "BoundArguments.*"}, {"inspect.py", "Parameter.default"}, {"inspect.py", "Parameter.kind"}, {"inspect.py", "Parameter.annotation"},
 };
 constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "is_tensor"}, {"__init__.py", "is_storage"}, {"__init__.py", "_assert"}, {"__init__.py", "sym_int"},
@@ -87,7 +88,7 @@ constexpr Helper kTorchHelpers[] = {
     {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
     {"autograd/function.py", "FunctionCtx.mark_dirty"}, {"autograd/function.py", "FunctionCtx.mark_non_differentiable"},
-    {"autograd/function.py", "FunctionCtx.set_materialize_grads"}, {"utils/hooks.py", "RemovableHandle.remove"},
+    {"autograd/function.py", "FunctionCtx.set_materialize_grads"}, {"utils/hooks.py", "RemovableHandle.*"},
     {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
 };
 

@@ -37,6 +37,19 @@ bool is_named_tuple_maker(PyObject* function) {
   return PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "_tuple_new") != nullptr;
 }
 
+/// weakref.ref(v), without a callback: an instance whose item is its object.
+Value* weak_reference(Tracer& t, Value* v) {
+  t.force(v);
+  PyTypeObject* type = t.type_of(v);
+  const bool existing = v->source >= 0 && v->object && v->kind != Kind::kTensor && v->kind != Kind::kConstant;
+  if (!existing && v->kind != Kind::kInstance) t.stop("constructor", {{"class", "weakref.ReferenceType"}});
+  if (type->tp_weaklistoffset <= 0) t.quiet("weakref", true);
+  Value* reference = t.make(Kind::kInstance);
+  reference->object = reinterpret_cast<PyObject*>(&_PyWeakref_RefType);
+  reference->items = {v};
+  return reference;
+}
+
 }  // namespace
 
 Value* Tracer::named_tuple(PyTypeObject* type, PyObject* maker, const Values& args,
@@ -83,6 +96,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   }
   if (is_fixed_native_type(type))
     if (Value* made = call_data(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
+  if (type == &_PyWeakref_RefType && args.size() == 1 && keywords.empty()) return weak_reference(*this, args[0]);
   if (type == partial_type()) {
     if (args.empty()) quiet("functools.partial", true);
     if (Value* inner = force(args[0]); inner->kind == Kind::kPartial) {

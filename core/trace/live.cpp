@@ -9,8 +9,21 @@
 
 namespace breakline::trace {
 
+using guard::SourceKind;
+using guard::StepKind;
+
 void Tracer::release(Value* v) {
   if (v && v->kind == Kind::kConstant && !PyType_IS_GC(Py_TYPE(v->object))) return;  // numbers and texts hold nothing
+  // What the trace made itself holds entry objects only beside those that held them before.
+  if (v && v->source < 0 && v->kind != Kind::kConstant && v->kind != Kind::kLive) return;
+  if (v && v->kind == Kind::kLive && v->source >= 0) {
+    if (!PyType_IS_GC(Py_TYPE(v->object))) return guard_type(v);
+    if (PyWeakref_CheckRefExact(v->object) && !reinterpret_cast<PyWeakReference*>(v->object)->wr_callback) {
+      guard_type(v);
+      guard(StepKind::kIdentity, child(SourceKind::kAttribute, v->source, py::intern("__callback__")), Py_None);
+      return;
+    }
+  }
   released_ = true;
 }
 
@@ -21,12 +34,13 @@ bool Tracer::may_have_released(Value* callee) const {
     held.insert(f->locals_.begin(), f->locals_.end());
     held.insert(f->stack.begin(), f->stack.end());
   }
-  return std::any_of(entry_values_.begin(), entry_values_.end(), [&](const Value* v) { return !held.count(v); });
+  return std::any_of(entry_values_.begin(), entry_values_.end(), [&](const Value* v) {
+    const bool number = v->kind == Kind::kConstant && !PyType_IS_GC(Py_TYPE(v->object));
+    return !number && !held.count(v);
+  });
 }
 
 using guard::is_plain_constant;
-using guard::SourceKind;
-using guard::StepKind;
 
 namespace {
 

@@ -8,6 +8,26 @@ using bytecode::Instr;
 using bytecode::Op;
 using guard::StepKind;
 
+namespace {
+
+/// The name that `from ..name import x` means in a module with these globals; null when its package is not known.
+py::Ref absolute_name(PyObject* globals, PyObject* name, long level) {
+  PyObject* package = PyDict_GetItemString(globals, "__package__");
+  if (!package || !PyUnicode_Check(package)) return {};
+  std::string path(py::utf8(package));
+  for (long i = 1; i < level; ++i) {
+    const size_t dot = path.rfind('.');
+    if (dot == std::string::npos) return {};
+    path.resize(dot);
+  }
+  const std::string_view rest = py::utf8(name);
+  if (path.empty()) return {};
+  if (!rest.empty()) path += "." + std::string(rest);
+  return py::Ref::steal(PyUnicode_InternFromString(path.c_str()));
+}
+
+}  // namespace
+
 struct ControlOpcodes {
   static void jump_to(Tracer& t, SymFrame& f, int target) {
     if (target <= f.current) t.count_loop_round(f, target);
@@ -149,7 +169,13 @@ struct ControlOpcodes {
     PyObject* from = t.constant_of(t.peek(1));
     PyObject* level = t.constant_of(t.peek(2));
     if (!from || !level) t.quiet("import");
-    if (PyLong_AsLong(level) != 0) t.quiet("relative import");
+    py::Ref absolute;
+    PyObject* wanted = in.object;
+    if (const long up = PyLong_AsLong(level)) {
+      absolute = absolute_name(f.globals, wanted, up);
+      if (!absolute || from == Py_None) t.quiet("relative import");
+      wanted = t.keep_borrowed(absolute.get());
+    }
     PyObject* modules = PyImport_GetModuleDict();
     auto loaded = [&](PyObject* name) -> Value* {
       PyObject* found = PyDict_Check(modules) ? PyDict_GetItemWithError(modules, name) : nullptr;
@@ -157,8 +183,9 @@ struct ControlOpcodes {
       if (!found || !PyModule_Check(found)) return nullptr;
       return t.force(t.live(found, t.child(guard::SourceKind::kDictItem, t.object_source(modules), name)));
     };
-    Value* module = loaded(in.object);
-    if (!module) t.stop("import", {{"module", std::string(py::utf8(in.object))}});
+    Value* module = loaded(wanted);
+    if (!module && absolute) t.quiet("relative import");
+    if (!module) t.stop("import", {{"module", std::string(py::utf8(wanted))}});
     if (from == Py_None) {
       std::string name(py::utf8(in.object));
       size_t dot = name.find('.');
@@ -170,9 +197,8 @@ struct ControlOpcodes {
       // `from package import submodule` imports it when it is not loaded yet.
       for (Py_ssize_t i = 0; PyTuple_Check(from) && i < PyTuple_GET_SIZE(from); ++i)
         if (!PyObject_HasAttr(module->object, PyTuple_GET_ITEM(from, i)))
-          t.stop("import", {{"module", std::string(py::utf8(in.object))}});
+          t.stop("import", {{"module", std::string(py::utf8(wanted))}});
     }
-    (void)f;
     t.drop(2);
     t.push(module);
   }

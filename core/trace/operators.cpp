@@ -158,6 +158,10 @@ bool Tracer::same(Value* a, Value* b) {
   force(b);
   if ((a->kind == Kind::kIdentity) != (b->kind == Kind::kIdentity)) quiet("identity of an id");
   if (a->kind == Kind::kIdentity && b->kind == Kind::kIdentity) return same(a->items[0], b->items[0]);
+  // An object has one plain weak reference to it.
+  auto weak = [](Value* v) { return v->kind == Kind::kInstance && v->object == reinterpret_cast<PyObject*>(&_PyWeakref_RefType); };
+  if (weak(a) && weak(b)) return same(a->items[0], b->items[0]);
+  if ((weak(a) || weak(b)) && type_of(a) == type_of(b)) stop("builtin", {{"function", "is"}, {"arg_types", "weakref"}});
   if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
   if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
   if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {

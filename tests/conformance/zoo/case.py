@@ -3,6 +3,7 @@
 
 import copy
 import dataclasses
+import importlib.util
 import math
 import time
 from typing import Any, Callable
@@ -16,7 +17,7 @@ class Case:
     modules: modules whose parameters and buffers are compared after the calls (fn itself when it is a module);
     again: called as again(i) -> (args, kwargs) for calls after the first, in place of the same arguments;
     around: a context manager made anew for each call (autocast, no_grad);
-    places: how many places may break, where that is known."""
+    places: how many places may break, where that is known; train_args: arguments that training takes in addition."""
 
     fn: Callable
     args: tuple = ()
@@ -26,6 +27,40 @@ class Case:
     again: Any = None
     around: Any = None
     places: Any = None
+    train_args: tuple = ()
+
+    def other(self):
+        """The same module in the other mode: training with a backward pass for evaluation and the reverse; None if fn is no module."""
+        if not isinstance(self.fn, torch.nn.Module):
+            return None
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        self.fn.train(not self.fn.training)
+        return Case(**dict(fields, train=not self.train, args=self.args + (() if self.train else self.train_args), places=None))
+
+
+def entries_of():
+    """ENTRIES and MISSING of a file and the decorator that fills them: an entry whose package is not installed is named in MISSING."""
+    entries, missing = {}, {}
+
+    def entry(package):
+        def register(build):
+            if importlib.util.find_spec(package) is None:
+                missing[build.__name__] = package
+            else:
+                entries[build.__name__] = build
+            return build
+
+        return register
+
+    return entries, missing, entry
+
+
+def tokens(*shape, top=96):
+    return torch.randint(3, top, shape)
+
+
+def pictures(side=32, count=2, channels=3):
+    return torch.randn(count, channels, side, side)
 
 
 def clone(value):
@@ -64,17 +99,17 @@ def state_of(case):
 
 
 def run_case(case, compile_one, calls):
-    """Runs the calls; returns the record of everything seen and the seconds of each call (forward only)."""
+    """Runs the calls; returns the record of everything seen and the seconds of processor time of each call (forward only)."""
     compiled = compile_one(case.fn)
     record, seconds = {}, []
     for i in range(calls):
         args, kwargs = (case.args, case.kwargs) if i == 0 or case.again is None else case.again(i)
         args, kwargs = clone(tuple(args)), clone(dict(kwargs))
         torch.manual_seed(100 + i)
-        start = time.perf_counter()
+        start = time.process_time()
         with torch.set_grad_enabled(case.train or case.modules is not None) if case.around is None else case.around():
             result = compiled(*args, **kwargs)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         record[f"call {i}"] = result
         record[f"arguments {i}"] = [args, kwargs]
         if case.train:

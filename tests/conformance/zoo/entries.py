@@ -1,56 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Entry points of public packages, tiny and with random weights: names in tables where only the name differs, functions where more does."""
 
-import contextlib
 import importlib
-import importlib.util
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from case import Case
+from case import Case, entries_of, pictures, tokens
+from shims import install
 
-def make_torchvision_importable():
-    """Beside a CPU-only PyTorch the package's own library may not load; its Python models need only the names of its operators."""
-    if importlib.util.find_spec("torchvision") is None:
-        return None
-    try:
-        import torchvision  # noqa: F401
-
-        return None
-    except (RuntimeError, OSError):
-        import sys
-
-        for name in [n for n in sys.modules if n.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        names = torch.library.Library("torchvision", "FRAGMENT")
-        for op in ("nms", "qnms", "roi_align", "qroi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "deform_conv2d"):
-            names.define(f"{op}(Tensor x) -> Tensor")
-            if not op.startswith(("nms", "q")):
-                names.define(f"_{op}_backward(Tensor x) -> Tensor")
-        names.define("_cuda_version() -> int")
-        import torchvision  # noqa: F401
-
-        return names
-
-
-TORCHVISION_NAMES = make_torchvision_importable()
-ENTRIES = {}
-MISSING = {}  # entry -> package that is not installed
-
-
-def entry(package):
-    """Registers a function that builds a Case, if the package is there."""
-
-    def register(build):
-        if importlib.util.find_spec(package) is None:
-            MISSING[build.__name__] = package
-        else:
-            ENTRIES[build.__name__] = build
-        return build
-
-    return register
+install()
+ENTRIES, MISSING, entry = entries_of()
 
 
 def table(package, prefix, rows, make):
@@ -61,14 +22,6 @@ def table(package, prefix, rows, make):
 
         build.__name__ = prefix + name
         entry(package)(build)
-
-
-def tokens(*shape, top=96):
-    return torch.randint(3, top, shape)
-
-
-def pictures(side=32, count=2, channels=3):
-    return torch.randn(count, channels, side, side)
 
 
 # ---------------------------------------------------------------- transformers

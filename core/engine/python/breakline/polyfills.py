@@ -39,3 +39,10 @@ def _output(item, args, ctx):
     if given:
         return item.detach()
     return item if item._is_view() else item.detach_()
+
+
+def group_of_tensors(tensorlistlist, with_indices=False):
+    """`torch._C._group_tensors_by_device_and_dtype` of lists whose items are tensors of one device and dtype, the first not empty."""
+    first = tensorlistlist[0]
+    indices = list(range(len(first))) if with_indices else []
+    return {(first[0].device, first[0].dtype): ([list(tensors) for tensors in tensorlistlist], indices)}
