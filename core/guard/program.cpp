@@ -129,6 +129,11 @@ bool tensor_is(PyObject* o, TensorRecord& r) {
       m.requires_grad != r.meta.requires_grad)
     return false;
   if (m.requires_grad && m.is_leaf != r.meta.is_leaf) return false;
+  if (!r.open.empty()) {
+    for (size_t d = 0; d < r.open.size(); ++d)
+      if (r.open[d] ? m.sizes[d] < 2 : m.sizes[d] != r.meta.sizes[d]) return false;
+    return true;
+  }
   return std::equal(r.meta.sizes.begin(), r.meta.sizes.end(), m.sizes) &&
          std::equal(r.meta.strides.begin(), r.meta.strides.end(), m.strides);
 }
@@ -180,8 +185,12 @@ bool GuardProgram::fetch(SourceId id, GuardContext& c) {
       break;
     }
     case SourceKind::kExpression: {
-      PyObject* b = c.values[static_cast<size_t>(s.second)];
-      out = parent && b ? own(c, PyObject_CallFunctionObjArgs(s.key.get(), parent, b, nullptr)) : nullptr;
+      if (!parent) break;
+      if (s.second < 0) {
+        out = own(c, PyObject_CallOneArg(s.key.get(), parent));
+      } else if (PyObject* b = c.values[static_cast<size_t>(s.second)]) {
+        out = own(c, PyObject_CallFunctionObjArgs(s.key.get(), parent, b, nullptr));
+      }
       break;
     }
     case SourceKind::kQuery: {
@@ -189,6 +198,19 @@ bool GuardProgram::fetch(SourceId id, GuardContext& c) {
       out = args ? own(c, PyObject_CallObject(PyTuple_GET_ITEM(s.key.get(), 0), args.get())) : nullptr;
       break;
     }
+    case SourceKind::kTensorSize:
+      if (parent) {
+        const torch::RawMeta m = torch::raw_meta(parent);
+        if (s.index < m.rank) out = own(c, PyLong_FromLongLong(m.sizes[s.index]));
+      }
+      break;
+    case SourceKind::kNodeSize:
+      if (c.shapes) {
+        const auto& sizes = c.shapes->values[static_cast<size_t>(s.index / kMostDims)].meta.sizes;
+        const auto d = static_cast<size_t>(s.index % kMostDims);
+        if (d < sizes.size()) out = own(c, PyLong_FromLongLong(sizes[d]));
+      }
+      break;
   }
   c.values[static_cast<size_t>(id)] = out;
   return out != nullptr;
@@ -269,9 +291,87 @@ bool GuardProgram::check(GuardContext& c) {
   return true;
 }
 
-bool GuardProgram::differs_by_size(const GuardContext& c) const {
-  if (c.failed_step < 0) return false;
-  const GuardStep& x = steps[static_cast<size_t>(c.failed_step)];
+void GuardProgram::split_shapes(const std::vector<SourceId>& used) {
+  of_shapes_.assign(sources.size(), false);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Source& s = sources[i];
+    const auto is = [&](SourceId id) { return id >= 0 && of_shapes_[static_cast<size_t>(id)]; };
+    of_shapes_[i] = s.kind == SourceKind::kTensorSize || s.kind == SourceKind::kNodeSize || is(s.parent) || is(s.second);
+  }
+  std::vector<bool> root(sources.size(), false), seen(sources.size(), false);
+  const auto look = [&](SourceId id, auto&& self) -> void {
+    const auto i = static_cast<size_t>(id);
+    if (seen[i]) return;
+    seen[i] = true;
+    const Source& s = sources[i];
+    if (!of_shapes_[i]) {
+      if (s.kind != SourceKind::kObject) root[i] = true;
+      return;
+    }
+    if (s.kind != SourceKind::kTensorSize) {
+      if (s.parent >= 0) self(s.parent, self);
+      if (s.second >= 0) self(s.second, self);
+    }
+    shape_sources.push_back(id);
+  };
+  std::vector<GuardStep> kept;
+  for (GuardStep& x : steps) {
+    const bool pair = x.kind == StepKind::kSame || x.kind == StepKind::kNotSame;
+    if (pair && x.source >= 0 && of_shapes_[static_cast<size_t>(x.number)] != of_shapes_[static_cast<size_t>(x.source)]) {
+      // Two objects of which only one is made from sizes: they are the same by chance.
+      if (x.kind == StepKind::kNotSame) continue;
+    }
+    if (x.source < 0 || !of_shapes_[static_cast<size_t>(x.source)]) {
+      kept.push_back(std::move(x));
+      continue;
+    }
+    look(x.source, look);
+    if (x.kind != StepKind::kFetch) shape_steps.push_back(std::move(x));
+  }
+  for (const SourceId id : used) look(id, look);
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (root[i]) shape_roots.push_back(static_cast<SourceId>(i));
+  steps = std::move(kept);
+}
+
+void GuardProgram::begin_shapes(GuardContext& c, const graph::Graph* shapes) {
+  c.shapes = shapes;
+  for (const SourceId id : shape_sources) c.values[static_cast<size_t>(id)] = nullptr;
+}
+
+PyObject* GuardProgram::shape_value(SourceId id, GuardContext& c) {
+  const auto i = static_cast<size_t>(id);
+  if (c.values[i]) return c.values[i];
+  const Source& s = sources[i];
+  if (s.kind == SourceKind::kObject) return s.key.get();
+  if (!of_shapes_[i]) return nullptr;
+  if (s.parent >= 0 && !c.values[static_cast<size_t>(s.parent)]) c.values[static_cast<size_t>(s.parent)] = shape_value(s.parent, c);
+  if (s.second >= 0 && !c.values[static_cast<size_t>(s.second)]) c.values[static_cast<size_t>(s.second)] = shape_value(s.second, c);
+  return fetch(id, c) ? c.values[i] : nullptr;
+}
+
+bool GuardProgram::check_shapes(GuardContext& c) {
+  for (size_t i = 0; i < shape_steps.size(); ++i) {
+    if (shape_value(shape_steps[i].source, c) && run_step(shape_steps[i], c)) continue;
+    c.failed_step = static_cast<int>(steps.size() + i);
+    return false;
+  }
+  return true;
+}
+
+std::vector<int> GuardProgram::differing(GuardContext& c) {
+  std::vector<int> found;
+  for (auto i = static_cast<size_t>(std::max(c.failed_step, 0)); i < steps.size(); ++i) {
+    if (run_step(steps[i], c)) continue;
+    found.push_back(static_cast<int>(i));
+    if (!differs_by_size(c, static_cast<int>(i))) break;  // what follows relies on it
+  }
+  return found;
+}
+
+bool GuardProgram::differs_by_size(const GuardContext& c, int index) const {
+  if (index < 0) return false;
+  const GuardStep& x = step(index);
   PyObject* now = x.source >= 0 ? c.values[static_cast<size_t>(x.source)] : nullptr;
   if (!now) return false;
   if (x.kind == StepKind::kTensor) {
@@ -286,12 +386,12 @@ bool GuardProgram::differs_by_size(const GuardContext& c) const {
 }
 
 std::string GuardProgram::describe(int index, PyObject* slots) const {
-  if (index < 0 || static_cast<size_t>(index) >= steps.size()) return "none";
+  if (index < 0 || static_cast<size_t>(index) >= steps.size() + shape_steps.size()) return "none";
   static constexpr const char* kNames[] = {
       "fetch", "type", "identity", "value", "length", "dict length", "dict keys", "key absent", "set items", "tensor",
       "same object", "different objects", "no overlap", "overlap", "bound", "empty cell", "function code",
       "type version", "no instance dict", "exception class", "storage offset", "another object", "not among"};
-  const GuardStep& s = steps[static_cast<size_t>(index)];
+  const GuardStep& s = step(index);
   std::string text = kNames[static_cast<int>(s.kind)];
   if (s.source >= 0) {
     const Source& source = sources[static_cast<size_t>(s.source)];

@@ -57,6 +57,7 @@ struct TensorRecord {
   PyTypeObject* type = nullptr;  ///< torch.Tensor or Parameter, immortal
   graph::TensorMeta meta;
   uint64_t key_set = 0;
+  std::vector<bool> open;  ///< dimensions of any size from 2 on; empty: none, else the strides are open as well
   torch::MetaImage image;  ///< of the tensor that passed last
 };
 
@@ -68,12 +69,14 @@ struct GuardContext {
   PyObject** values = nullptr;     ///< one per source
   std::vector<py::Ref> owned;
   int failed_step = -1;
+  const graph::Graph* shapes = nullptr;  ///< whose values' sizes kNodeSize reads
 
   std::vector<PyObject*> room;     ///< where `values` lie unless a snapshot lends its own
   bool* lent = nullptr;            ///< of that snapshot: one context at a time
   void release() {
     owned.clear();
     values = nullptr;
+    shapes = nullptr;
     if (lent) *lent = false;
     lent = nullptr;
   }
@@ -97,12 +100,31 @@ class GuardProgram {
   std::vector<TypeRecord> types;
   std::vector<TensorRecord> tensors;
   std::vector<std::vector<SourceId>> groups;
+  /// What hangs on the sizes of open dimensions and on nothing else but `shape_roots` and fixed objects: the same for
+  /// each call with these sizes, so it is looked at once for them (after `steps` have held).
+  std::vector<GuardStep> shape_steps;
+  std::vector<SourceId> shape_sources;  ///< parents before children
+  std::vector<SourceId> shape_roots;    ///< numbers that such sources are made from
 
   /// True when every step holds; then context.values has every fetched source. Never leaves an error set.
   bool check(GuardContext& context);
-  /// One line about the step that failed last, for reports.
+  /// Moves the steps that hang on sizes from `steps` to `shape_steps`; `used`: further sources that do or may. Once, after the trace.
+  void split_shapes(const std::vector<SourceId>& used);
+  /// Forgets what the sources of sizes had in `context` and reads from `shapes` from now on.
+  void begin_shapes(GuardContext& context, const graph::Graph* shapes);
+  /// Value of a source that hangs on sizes, or of one that `check` has fetched; null when there is none. Borrowed.
+  PyObject* shape_value(SourceId id, GuardContext& context);
+  /// True when every shape step holds.
+  bool check_shapes(GuardContext& context);
+  /// After a failed `check`: all steps that differ, as far as those that do are numbers or sizes; the last may be of another kind.
+  std::vector<int> differing(GuardContext& context);
+  const GuardStep& step(int index) const {
+    const auto i = static_cast<size_t>(index);
+    return i < steps.size() ? steps[i] : shape_steps[i - steps.size()];
+  }
   /// Whether the step that failed in `context` asks for the sizes of a tensor of otherwise equal kind, or for a number.
-  bool differs_by_size(const GuardContext& context) const;
+  bool differs_by_size(const GuardContext& context) const { return differs_by_size(context, context.failed_step); }
+  bool differs_by_size(const GuardContext& context, int step) const;
   /// A step in words; `slots` (co_localsplusnames, borrowed) names the variables when it is given.
   std::string describe(int step, PyObject* slots = nullptr) const;
   /// Test fault: forget the first step that is no fetch.
@@ -110,6 +132,7 @@ class GuardProgram {
 
  private:
   bool run_step(GuardStep& step, GuardContext& context);
+  std::vector<bool> of_shapes_;  ///< by source
   bool fetch(SourceId id, GuardContext& context);
   bool run_all(GuardContext& context);
   friend struct Snapshot;

@@ -30,9 +30,12 @@ enum class SourceKind : uint8_t {
   kWeakTarget,    ///< referent of a weak reference
   kGlobals,       ///< globals of a function
   kDictKey,       ///< `index`-th key of a dict, in order
-  kExpression,    ///< key = operator callable applied to parent and `second`
+  kExpression,    ///< key = operator callable applied to parent and `second` (none: to parent alone)
   kQuery,         ///< key = tuple (callable, arguments…): a question about the process that runs no user code
+  kTensorSize,    ///< size of dimension `index` of a tensor
+  kNodeSize,      ///< size of a graph's value: `index` = value * kMostDims + dimension; see GuardContext::shapes
 };
+constexpr int64_t kMostDims = 256;
 
 /// How an object is reached. Interned: equal sources have equal ids.
 struct Source {

@@ -38,40 +38,44 @@ bool write_may_fail(const graph::Graph& g, const graph::Node& n) {
   return risky;
 }
 
-/// What must be put back when a node fails after others have written something.
-void plan_restoration(Segment& s) {
-  const graph::Graph& g = *s.graph;
+}  // namespace
+
+Restoration plan_restoration(const graph::Graph& g, const std::vector<guard::SourceId>& inputs) {
+  Restoration r;
   int last_failing = -1;
   for (size_t i = 0; i < g.nodes.size(); ++i)
     if (g.nodes[i].may_fail || write_may_fail(g, g.nodes[i])) last_failing = static_cast<int>(i);
-  if (last_failing < 0) return;
+  if (last_failing < 0) return r;
   for (int i = 0; i < last_failing; ++i) {
     const graph::Node& n = g.nodes[static_cast<size_t>(i)];
-    if (n.random) s.restore_rng = true;
+    if (n.random) r.rng = true;
     if (!n.mutates) continue;
     auto note = [&](graph::ValueId id) {
       int32_t storage = g.values[static_cast<size_t>(id)].storage;
       for (size_t k = 0; k < g.inputs.size(); ++k) {
         const graph::Value& v = g.values[static_cast<size_t>(g.inputs[k])];
         if (v.is_scalar || v.storage != storage) continue;
-        if (std::find(s.mutated_inputs.begin(), s.mutated_inputs.end(), s.inputs[k]) == s.mutated_inputs.end())
-          s.mutated_inputs.push_back(s.inputs[k]);
+        if (std::find(r.mutated_inputs.begin(), r.mutated_inputs.end(), inputs[k]) == r.mutated_inputs.end())
+          r.mutated_inputs.push_back(inputs[k]);
       }
     };
     for (const graph::Arg& a : n.args) torch::visit_values(a, note);
     for (const auto& [name, a] : n.kwargs) torch::visit_values(a, note);
   }
+  return r;
 }
 
-void make_plan(Root& root, Segment& s) {
-  if (s.graph->nodes.empty()) return;
-  double start = now_us();
+std::unique_ptr<graph::Plan> make_plan(const Root& root, std::shared_ptr<const graph::Graph> g, bool quick) {
+  if (g->nodes.empty()) return nullptr;
   std::string reason;
   std::string device = root.device;
   if (root.plan == "replay") {
     device = "replay";
     reason = "asked for";
-  } else if (s.graph->needs_grad) {
+  } else if (quick) {
+    device = "replay";
+    reason = "sizes seen once";
+  } else if (g->needs_grad) {
     device = "replay";
     reason = "parameters need grad";
   }
@@ -80,9 +84,10 @@ void make_plan(Root& root, Segment& s) {
     if (device != "replay") reason = "no compiler for device " + device;
     maker = graph::find_plan_maker("replay");
   }
-  if (maker) s.plan = maker(s.graph, reason);
-  s.compile_us = now_us() - start;
+  return maker ? maker(std::move(g), reason) : nullptr;
 }
+
+namespace {
 
 void describe(Segment& s, const trace::Tracer& t) {
   const trace::EntryFrame* top = s.site->frames.empty() ? nullptr : &s.site->frames.back();
@@ -149,6 +154,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   s->site = &site;
   trace::Options trace_options = options().trace;
   trace_options.root_fullgraph = root.fullgraph;
+  trace_options.open_sizes = root.open_sizes;
   trace::Tracer t(trace_options, site.hints, root.target_id);
   t.trace(site.frames, state.slots.data(), state.slots.size(), state.handled);
   s->exit = t.exit_kind();
@@ -219,14 +225,24 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   s->graph = t.graph();
   s->inputs = t.input_sources();
   for (const graph::Node& n : s->graph->nodes) s->ops += n.ambient ? 0 : 1;
-  plan_restoration(*s);
+  s->restoration = plan_restoration(*s->graph, s->inputs);
   describe(*s, t);
+  trace::ShapeLog log = t.take_shape_log();
   s->guards = t.take_guards();
+  if (log.open) {
+    std::vector<guard::SourceId> used;
+    for (const trace::ShapeRecord& r : log.records)
+      for (const trace::ArgPatch& p : r.patches) used.push_back(p.source);
+    s->guards.split_shapes(used);
+    s->shapes = std::make_unique<OpenShapes>(std::move(log));
+  }
   s->constants = t.take_constants();
   if (options().fault == Fault::kDropGuard) s->guards.drop_one_check();
   if (options().fault == Fault::kSwapEffects) s->effects.swap_first_two();
   s->trace_us = now_us() - start;
-  make_plan(root, *s);
+  const double traced = now_us();
+  s->plan = make_plan(root, s->graph, false);
+  s->compile_us = now_us() - traced;
   s->policy_generation = overlay_generation();
   s->policy_ambient = ambient;
   s->policy_fullgraph = root.fullgraph;

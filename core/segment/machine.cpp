@@ -11,6 +11,7 @@
 #include "core/segment/region.h"
 #include "core/segment/turn.h"
 #include "core/torch/tensor.h"
+#include "core/trace/guard_place.h"
 
 namespace breakline::segment {
 
@@ -123,15 +124,15 @@ struct Restorer {
   std::vector<Saved> tensors;
   py::Ref rng;
 
-  bool save(const Segment& s, const guard::GuardContext& c) {
-    for (guard::SourceId id : s.mutated_inputs) {
+  bool save(const Restoration& r, const guard::GuardContext& c) {
+    for (guard::SourceId id : r.mutated_inputs) {
       PyObject* t = c.values[static_cast<size_t>(id)];
       py::Ref detached = py::Ref::steal(PyObject_CallMethod(t, "detach", nullptr));
       py::Ref copy = detached ? py::Ref::steal(PyObject_CallMethod(detached.get(), "clone", nullptr)) : py::Ref();
       if (!copy) return false;
       tensors.push_back({py::Ref::borrow(t), copy, torch::version_of(t)});
     }
-    if (s.restore_rng) {
+    if (r.rng) {
       py::Ref torch = py::Ref::steal(PyImport_ImportModule("torch"));
       rng = torch ? py::Ref::steal(PyObject_CallMethod(torch.get(), "get_rng_state", nullptr)) : py::Ref();
       if (!rng) return false;
@@ -160,9 +161,10 @@ class Stopwatch {
   explicit Stopwatch(const Root& root)
       : profile_(active_profile && active_profile->root == &root ? active_profile : nullptr) {}
   bool on() const { return profile_ != nullptr; }
-  graph::KernelTimes* kernels(const Segment& s) {
+  /// `plan`: the one that runs; times by kernel are those of the segment's own plan.
+  graph::KernelTimes* kernels(const Segment& s, const graph::Plan* plan) {
     if (!profile_) return nullptr;
-    kernels_.ns.assign(s.plan ? s.plan->info().kernels.size() : 0, -1);
+    kernels_.ns.assign(plan && plan == s.plan.get() ? plan->info().kernels.size() : 0, -1);
     return &kernels_;
   }
   void plan_begins() {
@@ -236,6 +238,10 @@ class Run {
   Next run_plainly(size_t depth, bool region, PyObject** result);
   PyObject* run_rest();
   void note_edge(Segment& to);
+  /// Whether a segment whose guards hold fits the sizes of this call as well.
+  bool fits(Segment& s);
+  /// Before a trace: numbers and sizes that differ from those the variants were made for will be left open.
+  void note_changes(Site& site);
 
   Root& root_;
   Scratch& scratch_;
@@ -244,8 +250,9 @@ class Run {
   RegionState& region_;
   bool ambient_;
   bool by_size_ = false;   ///< what `find` met differed in sizes or numbers only
-  const Segment* missed_ = nullptr;  ///< the last one it met that did not fit, and the guard that failed
+  Segment* missed_ = nullptr;  ///< the last one it met that did not fit, and the guard that failed
   int missed_step_ = -1;
+  std::shared_ptr<Instance> instance_;  ///< of the segment found, when it has some
   uint64_t resets_;  ///< of the root when the call began; later its lists belong to others
   Stopwatch watch_;
   Site* site_ = nullptr;
@@ -282,26 +289,59 @@ Segment* Run::find(Site& site) {
       continue;
     }
     if (s->guards.check(context_)) {
-      if (i) std::swap(list[i], list[i - 1]);
-      return s;
+      if (fits(*s)) {
+        if (i) std::swap(list[i], list[i - 1]);
+        return s;
+      }
+      missed_ = s;
+      missed_step_ = instance_ ? instance_->failed_step : -1;
+      continue;
     }
     by_size_ = by_size_ && s->guards.differs_by_size(context_);
     missed_ = s;
     missed_step_ = context_.failed_step;
-    // A number that differs from the one baked in becomes a number of its source in the next trace.
-    if (context_.failed_step >= 0) {
-      const guard::GuardStep& g = s->guards.steps[static_cast<size_t>(context_.failed_step)];
-      if (g.kind == guard::StepKind::kType || g.kind == guard::StepKind::kTypeVersion) note_changed_numbers(s->guards, g, site.hints);
-      if (g.kind == guard::StepKind::kEqual && g.object &&
-          (PyLong_CheckExact(g.object.get()) || PyFloat_CheckExact(g.object.get()))) {
-        PyObject* now = context_.values[static_cast<size_t>(g.source)];
-        if (now && Py_TYPE(now) == Py_TYPE(g.object.get()))
-          site.hints.dynamic.insert(guard::source_path(
-              [&](guard::SourceId id) -> const guard::Source& { return s->guards.sources[static_cast<size_t>(id)]; }, g.source));
-      }
-    }
   }
   return nullptr;
+}
+
+bool Run::fits(Segment& s) {
+  instance_ = nullptr;
+  if (!s.shapes) return true;
+  instance_ = s.shapes->find(s, context_);
+  if (!instance_) {
+    TraceTurn turn;
+    if (turn.waited() && !s.guards.check(context_)) return false;
+    if (!s.shapes->prepare(root_, s, context_) || !s.guards.check(context_)) return false;
+    instance_ = s.shapes->find(s, context_);
+  }
+  return instance_ && instance_->fits;
+}
+
+void Run::note_changes(Site& site) {
+  for (const auto& s : site.segments) {
+    if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
+    guard::GuardProgram& p = s->guards;
+    if (p.check(context_)) continue;
+    const auto path = [&](guard::SourceId source) {
+      return guard::source_path([&](guard::SourceId id) -> const guard::Source& { return p.sources[static_cast<size_t>(id)]; }, source);
+    };
+    for (const int step : p.differing(context_)) {
+      const guard::GuardStep& g = p.step(step);
+      if (g.kind == guard::StepKind::kType || g.kind == guard::StepKind::kTypeVersion) note_changed_numbers(p, g, site.hints);
+      PyObject* now = g.source >= 0 ? context_.values[static_cast<size_t>(g.source)] : nullptr;
+      if (!now || !p.differs_by_size(context_, step)) continue;
+      if (g.kind != guard::StepKind::kTensor) {
+        site.hints.dynamic.insert(path(g.source));
+        continue;
+      }
+      if (root_.static_sizes) continue;
+      const torch::RawMeta m = torch::raw_meta(now);
+      const std::vector<int64_t>& known = p.tensors[static_cast<size_t>(g.extra)].meta.sizes;
+      const std::string of = path(g.source);
+      for (size_t d = 0; d < known.size(); ++d)
+        if (known[d] != m.sizes[d]) site.hints.dynamic.insert(trace::size_hint(of, d));
+    }
+  }
 }
 
 int Run::limit_of(const Site&) const {
@@ -316,7 +356,14 @@ bool Run::give_up_tracing(Site& site) {
   const bytecode::Code* code = site.frames.back().code;
   std::string difference;
   if (missed_) {
-    difference = missed_->guards.describe(missed_step_, site.frames.size() == 1 ? code->code->co_localsplusnames : nullptr);
+    // All that differs, not the first thing alone, each with the line that looked at it.
+    guard::GuardProgram& p = missed_->guards;
+    std::vector<int> steps = {missed_step_};
+    if (missed_step_ >= 0 && static_cast<size_t>(missed_step_) < p.steps.size() && !p.check(context_)) steps = p.differing(context_);
+    for (const int step : steps) {
+      const std::string what = p.describe(step, site.frames.size() == 1 ? code->code->co_localsplusnames : nullptr), where = trace::guard_place(p.step(step));
+      difference += (difference.empty() ? "" : "; ") + what + (where.empty() ? "" : " (" + where + ")");
+    }
   }
   // What was read out of tensors has any value: such a site is none that PyTorch would compile again.
   if (root_.compiled_strictly && site.hints.unbacked.empty()) {
@@ -353,7 +400,10 @@ void Run::note_edge(Segment& to) {
 Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   *failed = false;
   outputs.items.assign(s.graph->outputs.size(), nullptr);
-  if (!s.plan) {
+  graph::Plan* plan = instance_ ? instance_->plan : s.plan.get();
+  const Restoration& restoration = instance_ ? instance_->restoration : s.restoration;
+  const std::shared_ptr<Instance> held = instance_;  // nested calls may push it out
+  if (!plan) {
     watch_.plan_begins();
     watch_.plan_ended(s);
     return Next::kSite;
@@ -367,13 +417,13 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   }
   for (size_t i = 0; i < s.inputs.size(); ++i) inputs[i] = context_.values[static_cast<size_t>(s.inputs[i])];
   Restorer restorer;
-  bool restorable = !s.mutated_inputs.empty() || s.restore_rng;
-  if (restorable && !restorer.save(s, context_)) PyErr_Clear();
+  bool restorable = restoration.needed();
+  if (restorable && !restorer.save(restoration, context_)) PyErr_Clear();
   int node;
   {
-    graph::KernelTimesScope times(watch_.kernels(s));
+    graph::KernelTimesScope times(watch_.kernels(s, plan));
     watch_.plan_begins();
-    node = s.plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
+    node = plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
                        reinterpret_cast<graph::ObjectHandle*>(outputs.items.data()));
   }
   if (node < 0) {
@@ -576,6 +626,7 @@ PyObject* Run::go() {
       }
       TraceTurn turn;
       if (turn.waited()) continue;  // the other thread may have made what was missing
+      note_changes(site);
       try {
         s = build_segment(root_, site, state_, ambient_);
         if (!s) return nullptr;
@@ -601,7 +652,7 @@ PyObject* Run::go() {
         site.executor = true;
         continue;
       }
-      if (!s->guards.check(context_)) {
+      if (!s->guards.check(context_) || !fits(*s)) {
         const bytecode::Code* code = site.frames.back().code;
         root_.skip(code->qualname, code->file, code->first_line,
                    "internal: a new segment fails its own guard: " + s->guards.describe(context_.failed_step));

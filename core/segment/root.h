@@ -46,7 +46,8 @@ class Root {
 
   bool fullgraph = false;
   int recompile_limit = 0;      ///< 0: the process's
-  bool static_sizes = false;    ///< variants by size count like all others
+  bool static_sizes = false;    ///< variants by size count like all others, and none is made for several sizes
+  bool open_sizes = false;      ///< sizes are left open from the first trace on
   bool compiled_strictly = false;  ///< breaks were errors when the last segment was made
   std::string device = "cpu";
   std::string plan;        ///< "replay" forces the reference plan

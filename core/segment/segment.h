@@ -11,6 +11,7 @@
 #include "core/resume/effects.h"
 #include "core/resume/executor.h"
 #include "core/torch/ambient.h"
+#include "core/segment/shapes.h"
 #include "core/trace/tracer.h"
 
 namespace breakline::segment {
@@ -47,8 +48,8 @@ struct Segment {
   std::shared_ptr<graph::Graph> graph;
   std::unique_ptr<graph::Plan> plan;     ///< null when there is nothing to run
   std::vector<guard::SourceId> inputs;
-  std::vector<guard::SourceId> mutated_inputs;  ///< to be restored when a later node fails
-  bool restore_rng = false;
+  Restoration restoration;
+  std::unique_ptr<OpenShapes> shapes;  ///< null: for the sizes of its trace only
   resume::Recipe recipe;
   resume::EffectProgram effects;
   std::vector<py::Ref> constants;

@@ -609,6 +609,8 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
   torch::AttributeInfo info = torch::attribute_info(name);
   switch (info.kind) {
     case torch::AttributeKind::kConstant: {
+      if (varies(o->id) && is_name(name, "shape")) return shape_of(o);
+      if (varies(o->id) && is_name(name, "nbytes")) return binary(5, numel_of(o), integer(graph::item_size(meta(o).dtype)));
       py::Ref r = torch::attribute_constant(meta(o), name);
       if (!r) {
         PyErr_Clear();

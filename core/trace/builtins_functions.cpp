@@ -191,7 +191,8 @@ Value* do_sum(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Values items = t.drain(a[0]);
   Value* total = a.size() > 1 ? a[1] : k.size() == 1 ? k[0].second : t.integer(0);
   size_t known = 0;  // the first items, which the builtin itself adds up
-  while (known < items.size() && t.constant_of(items[known])) ++known;
+  const auto open = [&](Value* v) { return t.force(v)->kind == Kind::kLive && v->dynamic; };
+  while (known < items.size() && !open(items[known]) && t.constant_of(items[known])) ++known;
   if (t.is_constant(total)) {
     py::Ref list = py::check(PyList_New(0));
     for (size_t i = 0; i < known; ++i) py::check_status(PyList_Append(list.get(), t.constant_of(items[i])));

@@ -86,7 +86,7 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
       return l;
     }
     case Kind::kTuple: {
-      if (v->type) return nullptr;
+      if (v->type) return std::string_view(v->type->tp_name) == "torch.Size" ? constant_of(v) : nullptr;
       py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
       for (size_t i = 0; i < v->items.size(); ++i) {
         PyObject* c = constant_copy(v->items[i], done);
@@ -112,6 +112,7 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
 }
 
 Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keywords) {
+  if (Value* r = number_call(callable, args, keywords)) return r;
   std::vector<PyObject*> operands;
   std::unordered_map<Value*, PyObject*> done;
   for (Value* v : args) {
@@ -627,6 +628,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         mutated();
         Value* r = fold(o, args, keywords);  // for real, undone when the trace is over
         graph_->nodes.push_back(std::move(node));
+        log_.ambients.push_back(torch::current_ambient());
         return r;
       }
       case torch::CallableKind::kReadsValue:
@@ -650,6 +652,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   // 4. what the standard library can answer now
   if (Value* r = decorate_class(o, args, keywords)) return r;
   if (PyObject* plain = unguarded_repr(o)) return call(constant(plain), args, keywords);
+  if (PyCFunction_Check(o))
+    if (Value* r = number_call(o, args, keywords)) return r;
   if (Value* r = call_while_tracing(o, args, keywords)) return r;
   // 5. Python code
   if (PyFunction_Check(o) && is_marked_constant(o)) return fold(o, args, keywords);

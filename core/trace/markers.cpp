@@ -21,6 +21,7 @@ constexpr KindName kKinds[] = {
     {"compile", MarkerKind::kCompile},              {"compiled_module", MarkerKind::kCompiledModule},
     {"assume_constant_result", MarkerKind::kAssumeConstant},
     {"disable_call", MarkerKind::kDisableCall},
+    {"nothing", MarkerKind::kRegionExit},  // a call without effect in traced code
     {"region_enter", MarkerKind::kRegionEnter},     {"region_exit", MarkerKind::kRegionExit},
 };
 

@@ -121,7 +121,7 @@ Value* Tracer::length(Value* v) {
     case Kind::kSet: return integer(set_size(v));
     case Kind::kTensor:
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
-      return integer(meta(v).sizes[0]);
+      return size_of(v, 0);
     case Kind::kConstant: {
       if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
       if (PyType_Check(v->object)) {
@@ -345,6 +345,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return v;
     }
   }
+  if (base == 0 && (is_open_tuple(a) || is_open_tuple(b)))
+    if (Value* r = join_sizes(a, b)) return r;
   PyObject *x = constant_of(a), *y = constant_of(b);
   auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o) || is_fixed_native_type(Py_TYPE(o)); };
   if (x && y && plain(x) && plain(y)) {
@@ -484,7 +486,8 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     guard(StepKind::kIdentity, s, r.get());
     return constant(r.get());
   }
-  PyObject *x = constant_of(a), *y = constant_of(b);
+  const bool open = is_open_tuple(a) || is_open_tuple(b);  // item by item
+  PyObject *x = open ? nullptr : constant_of(a), *y = open ? nullptr : constant_of(b);
   auto python_defined = [&](PyObject* o) {
     if (is_fixed_native_type(Py_TYPE(o))) return false;
     PyObject* f = lookup(Py_TYPE(o), py::intern(kCompareMethods[op]));
@@ -601,6 +604,7 @@ Value* Tracer::unary(Op op, Value* v) {
   force(v);
   const char* name = op == Op::kUnaryNegative ? "neg" : op == Op::kUnaryInvert ? "invert" : "pos";
   if (v->kind == Kind::kTensor) return torch_call(operator_function(name), {v});
+  if (Value* r = number_call(operator_function(name), {v}, {})) return r;
   PyObject* c = constant_of(v);
   const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";
   if (Value* f = special_method(v, method)) return call_nested(f, {v});

@@ -33,7 +33,8 @@ Value* Tracer::subscript(Value* c, Value* k) {
         Py_ssize_t count = PySlice_AdjustIndices(n, &from, &to, step);
         Values out;
         for (Py_ssize_t j = 0; j < count; ++j) out.push_back(c->items[static_cast<size_t>(from + j * step)]);
-        return c->kind == Kind::kList ? list(std::move(out)) : tuple(std::move(out));
+        if (c->kind == Kind::kList) return list(std::move(out));
+        return c->type && std::string_view(c->type->tp_name) == "torch.Size" ? size_tuple(std::move(out)) : tuple(std::move(out));
       }
       if (!PyIndex_Check(i)) quiet("subscript", true);
       Py_ssize_t j = PyNumber_AsSsize_t(i, PyExc_IndexError);

@@ -25,6 +25,8 @@ void Tracer::realize_tensor(Value* v) {
   for (const void* storage : grad_writes_) {
     if (storage && storage == torch::storage_of(o).begin) quiet("a view of a tensor that came to require grad");
   }
+  record.open = open_dims(v, record.meta);
+  const bool open = !record.open.empty();
   tensors_.push_back(record);
   guard(StepKind::kTensor, v->source, nullptr, 0, static_cast<int>(tensors_.size()) - 1);
   v->kind = Kind::kTensor;
@@ -38,6 +40,10 @@ void Tracer::realize_tensor(Value* v) {
   graph_->values.push_back(std::move(g));
   graph_->inputs.push_back(v->id);
   note_tensor(v, v->id);
+  if (open) {
+    varies_[static_cast<size_t>(v->id)] = true;
+    open_inputs_[v->id] = static_cast<int>(tensors_.size()) - 1;
+  }
   input_sources_.push_back(v->source);
   input_values_.push_back(v);
 }
@@ -47,11 +53,13 @@ void Tracer::note_tensor(Value* v, graph::ValueId base) {
   tensor_values_.back() = v;
   view_base_.resize(graph_->values.size(), graph::kNoValue);
   view_base_.back() = base;
+  varies_.resize(graph_->values.size(), false);
 }
 
 /// An in-place write made `written` require grad (x[0] = w). Its base requires grad from now on as well; what other views of that
 /// base answer depends on whether an operation has used them since, so they are looked at concretely.
 void Tracer::came_to_require_grad(graph::ValueId written, const graph::TensorMeta& now) {
+  close_all();  // the log does not follow such changes
   const graph::ValueId base = view_base_[static_cast<size_t>(written)];
   for (size_t i = 0; i < graph_->values.size(); ++i) {
     const auto id = static_cast<graph::ValueId>(i);
@@ -89,6 +97,7 @@ Value* Tracer::deep_copy_of_tensor(Value* v) {
   if (v->source < 0 || m.requires_grad || view_base_[static_cast<size_t>(v->id)] != v->id ||
       std::string_view(v->type->tp_name) != "Tensor")
     return nullptr;
+  keep_sizes(v);
   int64_t count = 1, dense = 1;
   for (int64_t n : m.sizes) count *= n;
   std::vector<std::pair<int64_t, int64_t>> order;
@@ -146,6 +155,17 @@ graph::Arg Tracer::argument(Value* v) {
     }
     case Kind::kLive:
       if (v->dynamic) {
+        if (patches_) {
+          int overflow = 0;
+          if (PyLong_Check(v->object)) PyLong_AsLongLongAndOverflow(v->object, &overflow);
+          if (overflow) constant_of(v);
+          else patches_->push_back({patch_path_, v->source});
+          need(v->source);
+          graph::Arg a = torch::arg_of(v->object, no_tensor);
+          a.object = v->object;
+          keep_borrowed(v->object);
+          return a;
+        }
         if (v->id == graph::kNoValue) {
           graph::Value g;
           g.is_scalar = true;
@@ -170,14 +190,20 @@ graph::Arg Tracer::argument(Value* v) {
       graph::ArgSeq seq;
       seq.kind = v->kind == Kind::kTuple ? graph::ArgSeq::kTuple : v->kind == Kind::kList ? graph::ArgSeq::kList : graph::ArgSeq::kSlice;
       bool with_value = false;
-      for (Value* i : v->items) {
-        seq.items.push_back(argument(i));
+      const size_t patched = patches_ ? patches_->size() : 0;
+      for (size_t at = 0; at < v->items.size(); ++at) {
+        patch_path_.push_back(static_cast<int32_t>(at));
+        seq.items.push_back(argument(v->items[at]));
+        patch_path_.pop_back();
         with_value = with_value || torch::holds_value(seq.items.back());
       }
       graph::Arg a;
       a.v = std::move(seq);
       if (!with_value) {
-        if (v->kind != Kind::kList) {
+        if (patches_ && patches_->size() != patched) {
+          py::Ref made = py::check(torch::object_of(a, {}));
+          a.object = keep_borrowed(made.get());
+        } else if (v->kind != Kind::kList) {
           a.object = constant_of(v);
           if (!a.object) {
             py::Ref made = py::check(torch::object_of(a, {}));
@@ -245,8 +271,37 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   node.callable = callable;
   node.op = info.row;
   node.name = info.name.empty() ? name_of(callable) : info.name;
-  for (Value* v : args) node.args.push_back(argument(v));
-  for (auto& [name, v] : keywords) node.kwargs.emplace_back(std::string(py::utf8(name)), argument(v));
+  if (logging_)
+    if (Value* answer = size_query(info, args, keywords)) return answer;
+  std::vector<ArgPatch> patches;
+  // The operands; open numbers become constants of this call that each instance replaces, or inputs of the graph.
+  const auto take_operands = [&](bool as_patches) {
+    struct Scope {
+      Tracer& t;
+      ~Scope() {
+        t.patches_ = nullptr;
+        t.patch_path_.clear();
+      }
+    } scope{*this};
+    patch_path_.clear();
+    node.args.clear();
+    node.kwargs.clear();
+    patches_ = as_patches ? &patches : nullptr;
+    for (size_t i = 0; i < args.size(); ++i) {
+      patch_path_.assign(1, static_cast<int32_t>(i));
+      node.args.push_back(argument(args[i]));
+    }
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      patch_path_.assign(1, -1 - static_cast<int32_t>(i));
+      node.kwargs.emplace_back(std::string(py::utf8(keywords[i].first)), argument(keywords[i].second));
+    }
+  };
+  bool integral = false;
+  if (logging_ && !(info.row && info.row->kind == graph::OpKind::kPointwise)) {
+    for (Value* v : args) holds_open_number(v, &integral);
+    for (auto& [name, v] : keywords) holds_open_number(v, &integral);
+  }
+  take_operands(integral);
   for (const char* word : {"pin_memory", "generator"})
     for (auto& [name, a] : node.kwargs)
       if (name == word && !a.is_none() && !(std::holds_alternative<bool>(a.v) && !std::get<bool>(a.v)))
@@ -257,11 +312,12 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   bool grad_mode = torch::current_ambient().grad_mode;
   auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
   if (auto* failure = std::get_if<torch::InferFailure>(&answer); failure && failure->dynamic_number) {
-    // The shape may depend on a number that was left open: it is guarded by its value after all.
-    node.args.clear();
-    node.kwargs.clear();
-    for (Value*& v : args) node.args.push_back(argument(v = pin_numbers(v)));
-    for (auto& [name, v] : keywords) node.kwargs.emplace_back(std::string(py::utf8(name)), argument(v = pin_numbers(v)));
+    // The shape may depend on a number that was left open: each instance has its own, or it is guarded by its value.
+    if (!logging_) {
+      for (Value*& v : args) v = pin_numbers(v);
+      for (auto& [name, v] : keywords) v = pin_numbers(v);
+    }
+    take_operands(logging_);
     answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
   }
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
@@ -271,6 +327,16 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
   }
   auto& inferred = std::get<torch::Inferred>(answer);
+  bool varying = !patches.empty();
+  const auto note_varying = [&](graph::ValueId id) { varying = varying || varies(id); };
+  if (logging_) {
+    for (const graph::Arg& a : node.args) torch::visit_values(a, note_varying);
+    for (const auto& [name, a] : node.kwargs) torch::visit_values(a, note_varying);
+  }
+  ShapeRecord record;
+  record.callable = callable;
+  record.patches = std::move(patches);
+  record.grad_mode = grad_mode;
   if (inferred.structure == torch::Inferred::kConstant) {
     bool of_tensor = false;
     const auto look = [&](graph::ValueId id) { of_tensor = of_tensor || !graph_->values[static_cast<size_t>(id)].is_scalar; };
@@ -281,7 +347,12 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       stop("non-tensor-result", {{"op", node.name}, {"value", "the answer is more than the operands' metadata"}, {"name", node.name}});
     }
     Py_XINCREF(inferred.constant.get());
-    return wrap(inferred.constant.get());
+    Value* r = wrap(inferred.constant.get());
+    record.args = std::move(node.args);
+    record.kwargs = std::move(node.kwargs);
+    record.answer = std::move(inferred);
+    log_call(std::move(record), {}, varying);
+    return r;
   }
   mutated();
   keep_borrowed(callable);
@@ -351,8 +422,10 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     const graph::TensorMeta& before = graph_->values[static_cast<size_t>(inferred.written[i])].meta;
     if (now.requires_grad && !before.requires_grad)
       came_to_require_grad(inferred.written[i], now);
-    else if (now.requires_grad && before.is_leaf != now.is_leaf)
+    else if (now.requires_grad && before.is_leaf != now.is_leaf) {
+      close_all();
       graph_->values[static_cast<size_t>(inferred.written[i])].meta.is_leaf = now.is_leaf;
+    }
   }
   if (grad_mode) {
     for (graph::ValueId id : inferred.written) {
@@ -365,9 +438,18 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     for (size_t i = 0; i < graph_->values.size(); ++i)
       if (tensor_values_[i] && static_cast<graph::ValueId>(i) != result->id && view_base_[i] == view_base_[static_cast<size_t>(result->id)])
         quiet("detach_ of a tensor that has views");
+    close_all();
     graph::TensorMeta& known = graph_->values[static_cast<size_t>(result->id)].meta;
     known.requires_grad = false;
     known.is_leaf = true;
+  }
+  if (varying) {
+    record.node = static_cast<int32_t>(graph_->nodes.size());
+    record.answer = std::move(inferred);
+    std::vector<graph::ValueId> fresh;
+    for (graph::ValueId id : node.outputs)
+      if (id != graph::kNoValue && graph_->values[static_cast<size_t>(id)].producer == record.node) fresh.push_back(id);
+    log_call(std::move(record), fresh, true);
   }
   graph_->nodes.push_back(std::move(node));
   return result;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/torch/tensor.h"
+#include "core/trace/guard_place.h"
 
 namespace breakline::trace {
 
@@ -32,6 +33,11 @@ void Tracer::reset() {
   input_values_.clear();
   tensor_values_.clear();
   view_base_.clear();
+  varies_.clear();
+  open_inputs_.clear();
+  log_ = ShapeLog();
+  logging_ = !closed_all_ && (must_log_ || options_.open_sizes || !hints_.dynamic.empty());
+  patches_ = nullptr;
   stale_.clear();
   grad_writes_.clear();
   history_written_ = false;
@@ -115,6 +121,7 @@ void Tracer::trace(const std::vector<EntryFrame>& entry, PyObject* const* slots,
     if (with_torch && restarts_ && !torch::ambient_matches(entry_ambient_)) torch::restore_ambient(entry_ambient_);
     graph_->grad_mode = entry_ambient_.grad_mode;
     graph_->inference_mode = entry_ambient_.inference_mode;
+    log_.ambients.push_back(entry_ambient_);
     try {
       start(entry);
       try {
@@ -269,6 +276,7 @@ void Tracer::guard(StepKind kind, SourceId source, PyObject* object, int64_t num
   step.number = number;
   step.extra = extra;
   step.object = py::Ref::borrow(object);
+  if (!frames_.empty()) note_guard_place(step, top());
   steps_.push_back(std::move(step));
 }
 

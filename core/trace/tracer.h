@@ -13,6 +13,7 @@
 #include "core/torch/registry.h"
 #include "core/trace/break.h"
 #include "core/trace/markers.h"
+#include "core/trace/shape_log.h"
 #include "core/trace/value.h"
 
 namespace breakline::trace {
@@ -38,6 +39,7 @@ struct Options {
   int force_break_every = 0;     ///< tests: break before every n-th instruction
   uint64_t force_break_seed = 0;
   bool root_fullgraph = false;   ///< the root's own fullgraph
+  bool open_sizes = false;       ///< sizes of tensors are left open from the first trace on
 };
 
 /// Numbers that a site has seen change: their sources are not baked in. Keyed by a textual path of the source.
@@ -45,6 +47,8 @@ struct SiteHints {
   std::vector<int32_t> unbacked;  ///< slots whose value was read out of a tensor; of roots with fullgraph only
   std::unordered_set<std::string> dynamic;
 };
+/// The key of `dynamic` for a dimension of the tensor at `path`.
+std::string size_hint(const std::string& path, size_t dim);
 
 /// What ends a trace.
 enum class ExitKind : uint8_t { kReturn, kBreak, kStep };
@@ -83,6 +87,7 @@ class Tracer {
   /// Source of each graph input.
   const std::vector<SourceId>& input_sources() const { return input_sources_; }
   guard::GuardProgram take_guards();
+  ShapeLog take_shape_log();
   std::vector<py::Ref> take_constants() { return std::move(constants_); }
   const torch::Ambient& entry_ambient() const { return entry_ambient_; }
   /// Frames at the entry, for the policy of a segment (a return has no break but may hold one later).
@@ -304,6 +309,23 @@ class Tracer {
   Value* torch_call(PyObject* callable, Values args, Keywords keywords = {});
   Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
   graph::Arg argument(Value* v);
+  // Sizes that are left open (sizes.cpp).
+  /// Whether a value's sizes may differ the next time.
+  bool varies(graph::ValueId id) const { return varies_[static_cast<size_t>(id)]; }
+  Value* size_of(Value* tensor, size_t dim);
+  Value* shape_of(Value* tensor);
+  Value* numel_of(Value* tensor);
+  Value* size_tuple(Values items);  ///< a torch.Size
+  bool is_open_tuple(Value* v);     ///< a tuple with open numbers
+  /// a + b of tuples; null when they are no such thing.
+  Value* join_sizes(Value* a, Value* b);
+  /// x.size() and its kin on a tensor whose sizes are open; null for other calls.
+  Value* size_query(const torch::CallableInfo& info, const Values& args, const Keywords& keywords);
+  /// A native function of numbers some of which are open, as an open number; null for other calls.
+  Value* number_call(PyObject* function, const Values& args, const Keywords& keywords);
+  /// The trace looks at more of a tensor's layout than can be repeated: it starts over with that tensor's sizes fixed.
+  void keep_sizes(Value* tensor);
+  void close_all();  ///< the same for all sizes
   graph::TensorMeta& meta(Value* tensor);
   /// What copy.deepcopy makes of a tensor that is alone in its memory and needs no grad; null for others.
   Value* deep_copy_of_tensor(Value* v);
@@ -392,6 +414,10 @@ class Tracer {
   /// The function of breakline.polyfills that stands for `code` with these arguments; borrowed, null when there is none.
   PyObject* polyfill(PyCodeObject* code, Values& args, const Keywords& keywords);
   bool make_dynamic(Value* v);
+  Value* open_number(PyObject* now, SourceId source);
+  std::vector<bool> open_dims(Value* v, const graph::TensorMeta& m);
+  bool holds_open_number(Value* v, bool* integral);
+  void log_call(ShapeRecord record, const std::vector<graph::ValueId>& outputs, bool varying);
   /// The value with the dynamic numbers in it as constants, each guarded by its value. For arguments of torch calls only.
   Value* pin_numbers(Value* v);
   void maybe_force_break(const bytecode::Instr& in);
@@ -446,6 +472,13 @@ class Tracer {
   std::vector<SourceId> input_sources_;
   std::vector<Value*> input_values_;
   std::vector<Value*> tensor_values_;       ///< by graph value; null for numbers
+  ShapeLog log_;
+  bool logging_ = false, must_log_ = false, closed_all_ = false;
+  std::unordered_set<std::string> closed_;                   ///< paths of tensors whose sizes are not left open
+  std::vector<bool> varies_;                                 ///< by graph value
+  std::unordered_map<graph::ValueId, int> open_inputs_;      ///< → index of the tensor record
+  std::vector<ArgPatch>* patches_ = nullptr;                 ///< where argument() notes open numbers instead of adding inputs
+  std::vector<int32_t> patch_path_;
   std::vector<graph::ValueId> view_base_;   ///< by graph value: what it is a differentiable view of, else itself
   std::unordered_set<graph::ValueId> stale_;  ///< views whose requires_grad is not known since a write to their base
   bool history_written_ = false;              ///< an input's autograd history was changed by a node

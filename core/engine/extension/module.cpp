@@ -19,12 +19,12 @@ namespace breakline::engine {
 namespace {
 
 PyObject* compile(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"function", "fullgraph", "device", "plan", "name", "target_id", "recompile_limit", "static_sizes", nullptr};
+  static const char* names[] = {"function", "fullgraph", "device", "plan", "name", "target_id", "recompile_limit", "static_sizes", "open_sizes", nullptr};
   PyObject* function;
-  int fullgraph = 0, limit = 0, static_sizes = 0;
+  int fullgraph = 0, limit = 0, static_sizes = 0, open_sizes = 0;
   const char *device = "cpu", *plan = nullptr, *name = nullptr, *target = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pzzzzip", const_cast<char**>(names), &function, &fullgraph, &device, &plan, &name, &target,
-                                   &limit, &static_sizes))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pzzzzipp", const_cast<char**>(names), &function, &fullgraph, &device, &plan, &name, &target,
+                                   &limit, &static_sizes, &open_sizes))
     return nullptr;
   if (!PyFunction_Check(function)) {
     PyErr_Format(PyExc_TypeError, "_breakline.compile takes a plain Python function, not %R", Py_TYPE(function));
@@ -34,6 +34,7 @@ PyObject* compile(PyObject*, PyObject* args, PyObject* kwargs) {
   if (made) {
     root_of(made).recompile_limit = limit;
     root_of(made).static_sizes = static_sizes != 0;
+    root_of(made).open_sizes = open_sizes != 0;
   }
   return made;
 }

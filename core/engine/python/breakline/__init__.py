@@ -19,6 +19,7 @@ from .markers import (
     skip_frame,
     step_unsupported,
 )
+from .sizes import mark_dynamic, mark_static, maybe_mark_dynamic
 
 __all__ = [
     "EngineMissing",
@@ -34,6 +35,9 @@ __all__ = [
     "graph_break",
     "is_compiled",
     "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
     "nonstrict_trace",
     "reset",
     "set_stance",

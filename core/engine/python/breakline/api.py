@@ -112,7 +112,8 @@ def compile(
     name       how reports call the target.
     disable    True returns the argument as it is.
     recompile_limit  how many variants of one place are compiled before it runs as plain Python (config.recompile_limit).
-    dynamic    False: variants that differ in sizes or numbers only count for that limit too.
+    dynamic    None: sizes and numbers that change are left open from their first change on. True: sizes are left open from the
+               start. False: each size is a variant, and those count for that limit too.
     The remaining keywords of torch.compile are accepted; they don't change what is computed.
 
     The result has `.stats` (a mapping of counts) and `.report()` (the content of `breakline explain --json`).
@@ -144,6 +145,8 @@ def compile(
         options["recompile_limit"] = recompile_limit
     if dynamic is False:
         options["static_sizes"] = True
+    if dynamic:
+        options["open_sizes"] = True
     return _compile_subject(subject, options, name)
 
 

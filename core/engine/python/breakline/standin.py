@@ -12,7 +12,7 @@ import sys
 import threading
 import types
 
-from . import _native, api, markers
+from . import _native, api, markers, sizes
 
 _lock = threading.RLock()
 _real = None
@@ -58,7 +58,7 @@ def optimize(backend="inductor", *, nopython=False, error_on_graph_break=None, d
 
 
 def _mark_nothing(tensor, *args, **kwargs):
-    """Hints about dynamic sizes: accepted, and without effect on results."""
+    """A hint that only PyTorch's own compiler reads: accepted."""
 
 
 def _no_registration(*args, **kwargs):
@@ -181,11 +181,11 @@ _NAMES = {
     "optimize": optimize,
     "optimize_assert": functools.partial(optimize, nopython=True),
     "set_stance": api.set_stance,
-    "mark_dynamic": _mark_nothing,
-    "maybe_mark_dynamic": _mark_nothing,
-    "mark_static": _mark_nothing,
+    "mark_dynamic": sizes.mark_dynamic,
+    "maybe_mark_dynamic": sizes.maybe_mark_dynamic,
+    "mark_static": sizes.mark_static,
     "mark_static_address": _mark_nothing,
-    "mark_unbacked": _mark_nothing,
+    "mark_unbacked": sizes.maybe_mark_dynamic,
     "substitute_in_graph": _no_registration,
     "disallow_in_graph": markers.disable,
     "forbid_in_graph": _no_registration,
