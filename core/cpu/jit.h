@@ -32,7 +32,7 @@ struct HostTarget {
 class Jit {
  public:
   virtual ~Jit() = default;
-  /// Code for `kernel`; kernels of equal content (schedule::content_key) share it for the life of the
+  /// Code for `kernel`; kernels of equal content (schedule::content_key) but for the outermost extent share it for the life of the
   /// process. Null with a sentence in `why` when no code can be made. Thread-safe.
   virtual std::shared_ptr<const CompiledKernel> compile(const schedule::Kernel& kernel, std::string* why) = 0;
   virtual const HostTarget& host() const = 0;

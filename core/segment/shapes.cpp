@@ -275,6 +275,8 @@ bool OpenShapes::infer_all(graph::Graph& g, const graph::Graph& traced, Segment&
         return false;
     }
   }
+  for (const auto& [id, offset] : log_.offsets)
+    if (g.values[static_cast<size_t>(id)].meta.storage_offset != offset) return false;
   for (size_t i = 0; i < g.nodes.size(); ++i)
     if (g.nodes[i].mutates && zero_strides(g, g.nodes[i]) != zero_strides(traced, traced.nodes[i]))
       return false;

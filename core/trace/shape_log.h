@@ -36,6 +36,7 @@ struct ShapeLog {
   bool open = false;  ///< whether anything was left open
   std::vector<ShapeRecord> records;
   std::vector<torch::Ambient> ambients;  ///< at the entry, and after each node that changes it
+  std::vector<std::pair<graph::ValueId, int64_t>> offsets;  ///< where a value starts in its memory, as the trace took it
   std::vector<int32_t> inputs;           ///< graph inputs with open dimensions
 };
 

@@ -257,6 +257,7 @@ Value* Tracer::storage_offset(Value* tensor) {
     if (tensor_values_[i]->source < 0) quiet("where a tensor starts in its memory");
     guard(StepKind::kStorageOffset, tensor_values_[i]->source, nullptr, input.meta.storage_offset);
   }
+  if (varies(tensor->id)) log_.offsets.emplace_back(tensor->id, of.meta.storage_offset);
   return constant(py::check(PyLong_FromLongLong(of.meta.storage_offset)).get());
 }
 

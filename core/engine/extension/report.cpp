@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a root has compiled, as the target entry of core/protocol/README.md.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/diagnose/reasons.h"
@@ -44,12 +45,44 @@ const graph::OriginFrame* place_of(const graph::Node& n) {
   return &n.origin->frames.back();
 }
 
-py::Ref shape_of(const graph::Graph& g, const graph::Node& n, std::string* dtype) {
+/// Names for the sizes that are not the same in all instances of a segment. Those that are equal in all of them share a name;
+/// the inputs' come first.
+class OpenSizes {
+ public:
+  explicit OpenSizes(const Segment& s) : own_(*s.graph) {
+    if (!s.shapes) return;
+    for (const auto& instance : s.shapes->instances())
+      if (instance->fits && instance->graph != s.graph) others_.push_back(instance->graph.get());
+    for (const graph::ValueId id : own_.inputs)
+      for (size_t d = 0; d < own_.values[static_cast<size_t>(id)].meta.sizes.size(); ++d) name(id, d);
+  }
+  /// "" where all are the same.
+  std::string name(graph::ValueId id, size_t d) {
+    std::vector<int64_t> seen = {own_.values[static_cast<size_t>(id)].meta.sizes[d]};
+    bool differs = false;
+    for (const graph::Graph* g : others_) {
+      seen.push_back(g->values[static_cast<size_t>(id)].meta.sizes[d]);
+      differs = differs || seen.back() != seen.front();
+    }
+    if (!differs) return "";
+    return "s" + std::to_string(names_.try_emplace(std::move(seen), names_.size()).first->second);
+  }
+
+ private:
+  const graph::Graph& own_;
+  std::vector<const graph::Graph*> others_;
+  std::map<std::vector<int64_t>, size_t> names_;
+};
+
+py::Ref shape_of(const graph::Graph& g, const graph::Node& n, OpenSizes& open, std::string* dtype) {
   List shape;
   for (graph::ValueId id : n.outputs) {
     if (id == graph::kNoValue) continue;
     const graph::TensorMeta& m = g.values[static_cast<size_t>(id)].meta;
-    for (int64_t size : m.sizes) shape.add(py::check(PyLong_FromLongLong(size)));
+    for (size_t d = 0; d < m.sizes.size(); ++d) {
+      const std::string name = open.name(id, d);
+      shape.add(py::check(name.empty() ? PyLong_FromLongLong(m.sizes[d]) : PyUnicode_FromString(name.c_str())));
+    }
     *dtype = graph::dtype_name(m.dtype);
     break;
   }
@@ -68,6 +101,7 @@ py::Ref segment_entry(const Segment& s) {
   // Ambient nodes are no ops, so kernels' node numbers are mapped to op numbers.
   std::vector<int64_t> op_of(s.graph->nodes.size(), -1);
   List ops;
+  OpenSizes open(s);
   int64_t count = 0;
   for (size_t i = 0; i < s.graph->nodes.size(); ++i) {
     const graph::Node& n = s.graph->nodes[i];
@@ -76,7 +110,7 @@ py::Ref segment_entry(const Segment& s) {
     Dict o;
     const graph::OriginFrame* f = place_of(n);
     std::string dtype;
-    py::Ref shape = shape_of(*s.graph, n, &dtype);
+    py::Ref shape = shape_of(*s.graph, n, open, &dtype);
     o.text("name", n.name).text("file", f ? f->file : "").number("line", f ? f->line : 0);
     o.number("column", f ? f->column : -1).put("shape", shape).text("dtype", dtype);
     o.text("module", n.origin ? n.origin->module : "").none("kernel");

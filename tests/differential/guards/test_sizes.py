@@ -142,6 +142,11 @@ def strides(x):
     return torch.as_strided(x, (x.shape[0], 2), (x.stride(0), 1)) * 1
 
 
+def offsets(x):
+    y = x * 2
+    return y[1:].storage_offset(), y[y.shape[0] // 2 :].storage_offset(), x[-1].storage_offset() // 4
+
+
 def chunks(x):
     a, b = x.chunk(2, 1)
     return a * b, torch.stack([a, b]).sum(0), [t + 1 for t in x.split(2, 1)]
@@ -235,7 +240,7 @@ def catches(x):
 ONE = [
     (pointwise, 2), (reduces, 2), (multiplies, 2), (view_by_size, 2), (view_by_tuple, 2), (factories, 2), (returns_sizes, 0), (returns_inner_sizes, 2),
     (scales, 2), (slices, 2), (masks, 2), (expands, 2), (writes, 2), (writes_input, 2), (names_it, 8), (unrolls, 8), (branches, 3), (branches_twice, 5),
-    (compares, 2), (asserts, 2), (limits, 5), (contiguity, 2), (strides, 8), (chunks, 2), (prints_nothing, 4), (break_with_size, 4), (item_between, 4),
+    (compares, 2), (asserts, 2), (limits, 5), (contiguity, 2), (strides, 8), (offsets, 8), (chunks, 2), (prints_nothing, 4), (break_with_size, 4), (item_between, 4),
     (inner_loop, 2), (uses_list, 2), (math_on_sizes, 4), (sdpa, 2), (pads, 2), (conv, 2), (interpolates, 2), (dropout_and_rng, 2), (index_ops, 2),
     (closure_sizes, 2), (generator_over, 2), (catches, 8),
 ]
