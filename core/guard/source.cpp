@@ -8,14 +8,14 @@ size_t SourceTable::KeyHash::operator()(const Key& k) const {
   for (size_t part : {static_cast<size_t>(k.parent), static_cast<size_t>(k.second), static_cast<size_t>(k.index),
                       reinterpret_cast<size_t>(k.key)})
     h = (h ^ part) * 0x9E3779B97F4A7C15ull;
-  return h;
+  return h ^ h >> 32;
 }
 
 SourceId SourceTable::intern(Source source) {
   Key key{source.kind, source.parent, source.second, source.index, source.key.get()};
-  auto [it, fresh] = index_.try_emplace(key, static_cast<SourceId>(sources_.size()));
+  const auto [id, fresh] = index_.try_emplace(key, static_cast<SourceId>(sources_.size()));
   if (fresh) sources_.push_back(std::move(source));
-  return it->second;
+  return *id;
 }
 
 std::string source_path(const std::function<const Source&(SourceId)>& get, SourceId id) {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "core/base/flat_map.h"
 #include "core/python/ref.h"
 
 namespace breakline::guard {
@@ -62,10 +62,10 @@ class SourceTable {
 
  private:
   struct Key {
-    SourceKind kind;
-    SourceId parent, second;
-    int64_t index;
-    PyObject* key;
+    SourceKind kind = SourceKind::kSlot;
+    SourceId parent = kNoSource, second = kNoSource;
+    int64_t index = 0;
+    PyObject* key = nullptr;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -73,7 +73,7 @@ class SourceTable {
   };
   SourceId intern(Source source);
   std::vector<Source> sources_;
-  std::unordered_map<Key, SourceId, KeyHash> index_;
+  FlatMap<Key, SourceId, KeyHash> index_;
 };
 
 }  // namespace breakline::guard

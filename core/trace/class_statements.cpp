@@ -213,7 +213,7 @@ PyObject* Tracer::real_cells(Value* closure) {
     if (c->kind != Kind::kCell) return nullptr;
     if (!c->shadow) {
       c->shadow = keep(py::check(PyCell_New(nullptr)).release());
-      by_object_[c->shadow] = c;
+      by_object_.set(c->shadow, c);
     }
     PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), Py_NewRef(c->shadow));
   }

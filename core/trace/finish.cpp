@@ -86,13 +86,13 @@ void Tracer::alias_guards() {
     if (std::find(changed.begin(), changed.end(), e.target) == changed.end()) changed.push_back(e.target);
   for (Value* c : changed) {
     if (c->source < 0) continue;
-    for (auto [object, other] : by_object_) {
+    by_object_.each([&](PyObject*, Value* other) {
       if (other->content) other = other->content;
-      if (other == c || other->kind != c->kind || other->source < 0) continue;
+      if (other == c || other->kind != c->kind || other->source < 0) return;
       bool looked_at =
           other->loaded || (other->dict && !other->dict->entries.empty()) || other->dirty || other->measured;
       if (looked_at) guard(StepKind::kNotSame, c->source, nullptr, other->source);
-    }
+    });
   }
 }
 

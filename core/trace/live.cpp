@@ -93,16 +93,16 @@ PyTypeObject* default_dict_type() {
 }
 
 Value* Tracer::live(PyObject* object, SourceId source) {
-  auto found = by_source_.find(source);
-  if (found != by_source_.end()) return found->second;
+  const auto place = static_cast<size_t>(source + 1);
+  if (place >= by_source_.size()) by_source_.resize(std::max(place + 1, 2 * by_source_.size()), nullptr);
+  if (by_source_[place]) return by_source_[place];
   // Constants are shared freely; everything with an identity is one value however it is reached.
   bool identity = !is_plain_constant(object) && !is_identity_constant(object) && !PyFunction_Check(object);
   if (identity) {
-    auto it = by_object_.find(object);
-    if (it != by_object_.end()) {
-      Value* v = it->second;
+    if (Value** known = by_object_.find(object)) {
+      Value* v = *known;
       if (v->source >= 0 && v->source != source) guard(StepKind::kSame, source, nullptr, v->source);
-      by_source_[source] = v;
+      by_source_[place] = v;
       return v;
     }
   }
@@ -111,10 +111,10 @@ Value* Tracer::live(PyObject* object, SourceId source) {
   v->source = source;
   if (watching_ && source >= 0)
     if (const SourceId parent = sources_[source].parent; parent >= 0)
-      if (auto up = by_source_.find(parent); up != by_source_.end()) v->unbacked = up->second->unbacked;
+      if (const Value* up = by_source_[static_cast<size_t>(parent + 1)]) v->unbacked = up->unbacked;
   transient_.push_back(py::Ref::borrow(object));  // for the trace only: a segment must not keep the user's objects alive
-  by_source_[source] = v;
-  if (identity) by_object_[object] = v;
+  by_source_[place] = v;
+  if (identity) by_object_.set(object, v);
   return v;
 }
 

@@ -194,13 +194,13 @@ PyObject* Tracer::keep_borrowed(PyObject* object) {
 }
 
 Value* Tracer::constant(PyObject* object) {
-  auto [it, fresh] = constants_by_object_.try_emplace(object, nullptr);
+  const auto [v, fresh] = constants_by_object_.try_emplace(object, nullptr);
   if (fresh) {
     keep_borrowed(object);
-    it->second = make(Kind::kConstant);
-    it->second->object = object;
+    *v = make(Kind::kConstant);
+    (*v)->object = object;
   }
-  return it->second;
+  return *v;
 }
 
 Value* Tracer::constant_new(PyObject* fresh) {
@@ -266,7 +266,7 @@ void Tracer::need(SourceId id) {
 }
 
 void Tracer::guard(StepKind kind, SourceId source, PyObject* object, int64_t number, int extra) {
-  if (!seen_guards_.insert(GuardKey{kind, source, number, object}).second) return;
+  if (!seen_guards_.try_emplace(GuardKey{kind, source, number, object}, true).second) return;
   if (source >= 0) need(source);
   if (kind == StepKind::kSame || kind == StepKind::kNotSame || kind == StepKind::kNoOverlap || kind == StepKind::kOverlapAs)
     need(static_cast<SourceId>(number));

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/flat_map.h"
 #include "core/guard/program.h"
 #include "core/torch/ambient.h"
 #include "core/torch/registry.h"
@@ -448,10 +449,10 @@ class Tracer {
   std::vector<std::vector<SourceId>> groups_;
   std::unordered_map<PyTypeObject*, int> type_index_;
   struct GuardKey {
-    guard::StepKind kind;
-    SourceId source;
-    int64_t number;
-    PyObject* object;
+    guard::StepKind kind = guard::StepKind::kFetch;
+    SourceId source = kNoSource;
+    int64_t number = 0;
+    PyObject* object = nullptr;
     bool operator==(const GuardKey&) const = default;
   };
   struct GuardKeyHash {
@@ -459,14 +460,14 @@ class Tracer {
       size_t h = static_cast<size_t>(k.kind);
       for (size_t p : {static_cast<size_t>(k.source), static_cast<size_t>(k.number), reinterpret_cast<size_t>(k.object)})
         h = (h ^ p) * 0x9E3779B97F4A7C15ull;
-      return h;
+      return h ^ h >> 32;
     }
   };
-  std::unordered_set<GuardKey, GuardKeyHash> seen_guards_;
+  FlatMap<GuardKey, bool, GuardKeyHash> seen_guards_;
   std::vector<bool> fetched_;
-  std::unordered_map<SourceId, Value*> by_source_;
-  std::unordered_map<PyObject*, Value*> by_object_;
-  std::unordered_map<PyObject*, Value*> constants_by_object_;
+  std::vector<Value*> by_source_;  ///< by source + 1: the first is for values without one
+  FlatMap<PyObject*, Value*> by_object_;
+  FlatMap<PyObject*, Value*> constants_by_object_;
 
   std::shared_ptr<graph::Graph> graph_;
   std::vector<SourceId> input_sources_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -140,22 +141,20 @@ struct Value {
   PyObject* shadow = nullptr;  ///< kSet: a set with the present content
 };
 
-/// The values of one trace, in blocks; an address stays.
+/// The values of one trace, in blocks; an address stays. Blocks are kept for the next trace. GIL.
 class ValueArena {
  public:
-  Value* make() {
-    if (used_ == kBlock || blocks_.empty()) {
-      blocks_.push_back(std::make_unique<Value[]>(kBlock));
-      used_ = 0;
-    }
-    return &blocks_.back()[used_++];
-  }
+  ValueArena() = default;
+  ValueArena(const ValueArena&) = delete;
+  ~ValueArena() { clear(); }
+  Value* make();
   void clear();
 
  private:
   static constexpr size_t kBlock = 64;
-  std::vector<std::unique_ptr<Value[]>> blocks_;
-  size_t used_ = 0;
+  static std::vector<void*>& spare();
+  std::vector<void*> blocks_;  ///< room for kBlock values each
+  size_t used_ = kBlock;       ///< values in the last block
 };
 
 enum class ReturnMode : uint8_t { kPush, kDiscard };
@@ -185,9 +184,34 @@ struct SymFrame {
   std::vector<Value*> stack;
 };
 
+inline std::vector<void*>& ValueArena::spare() {
+  static auto* blocks = new std::vector<void*>;  // never freed
+  return *blocks;
+}
+
+inline Value* ValueArena::make() {
+  if (used_ == kBlock) {
+    if (spare().empty()) {
+      blocks_.push_back(::operator new(kBlock * sizeof(Value)));
+    } else {
+      blocks_.push_back(spare().back());
+      spare().pop_back();
+    }
+    used_ = 0;
+  }
+  return new (static_cast<Value*>(blocks_.back()) + used_++) Value;
+}
+
 inline void ValueArena::clear() {
-  blocks_.clear();
-  used_ = 0;
+  constexpr size_t kMostSpare = 64;
+  while (!blocks_.empty()) {
+    auto* values = static_cast<Value*>(blocks_.back());
+    for (size_t i = 0; i < used_; ++i) values[i].~Value();
+    if (spare().size() < kMostSpare) spare().push_back(values);
+    else ::operator delete(values);
+    blocks_.pop_back();
+    used_ = kBlock;
+  }
 }
 
 }  // namespace breakline::trace
