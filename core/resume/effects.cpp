@@ -54,6 +54,12 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
           Py_INCREF(o);
           PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), o);
         }
+        if (!PyList_Check(target) && PyObject_Size(target) == PyList_GET_SIZE(list.get())) {
+          // A deque of the same length: iterators over it go on.
+          for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
+            if (PySequence_SetItem(target, i, PyList_GET_ITEM(list.get(), i)) < 0) return false;
+          break;
+        }
         if (!PyList_Check(target)) {  // a deque
           py::Ref gone = py::Ref::steal(PyObject_CallMethod(target, "clear", nullptr));
           py::Ref put = gone ? py::Ref::steal(PyObject_CallMethod(target, "extend", "(O)", list.get())) : py::Ref();

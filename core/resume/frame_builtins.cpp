@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/resume/ops.h"
+#include "core/resume/prepare.h"
 
 namespace breakline::resume {
 namespace {
@@ -198,6 +199,11 @@ const std::unordered_map<PyObject*, Quiet>& quiet_functions() {
 }
 
 }  // namespace
+
+void prepare_frame_builtins() {
+  looker_of(nullptr);
+  quiet_functions();
+}
 
 bool call_frame_builtin(State& s, PyObject* callable, PyObject* const* args, Py_ssize_t count,
                         PyObject* kwnames, PyObject** result) {

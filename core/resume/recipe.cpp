@@ -119,18 +119,18 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       return with_fill(std::move(s), [&] { return std::vector<int32_t>{emit(v->items[0])}; });
     case Kind::kTraceback:
       s.kind = RecipeKind::kTraceback;
-      s.traceback = v->exception->traceback;
+      s.traceback = *v->entry;
+      s.kids = emit_all(v->items);
       return add(std::move(s));
     case Kind::kInstance:
       s.object = v->object;
       if (v->exception) {
         const trace::ExceptionData& d = *v->exception;
         s.kind = RecipeKind::kException;
-        s.traceback = d.traceback;
         s.a = d.initialised;
         s.b = d.suppress;
         return with_fill(std::move(s), [&] {
-          std::vector<int32_t> kids = {emit(d.args), emit(d.context), emit(d.cause), emit(d.name), emit(d.owner)};
+          std::vector<int32_t> kids = {emit(d.args), emit(d.context), emit(d.cause), emit(d.name), emit(d.owner), emit(d.traceback)};
           std::vector<int32_t> rest = entries(v->attributes ? v->attributes->dict.get() : nullptr);
           kids.insert(kids.end(), rest.begin(), rest.end());
           return kids;

@@ -49,7 +49,7 @@ struct RecipeStep {
   int64_t a = 0, b = 0, c = 0;
   PyObject *globals = nullptr, *qualname = nullptr;
   std::vector<trace::SetOperation> history;
-  std::vector<trace::TracebackEntry> traceback;
+  trace::TracebackEntry traceback{};
   std::vector<trace::NativeCall> calls;
 };
 

@@ -83,23 +83,6 @@ PyTypeObject* native_exception(PyObject* cls) {
   return t;
 }
 
-/// Gives the entries as a traceback (new reference), or null when there are none.
-PyObject* traceback_of(const std::vector<trace::TracebackEntry>& entries) {
-  if (entries.empty()) return nullptr;
-  py::Ref carrier = py::Ref::steal(PyObject_CallNoArgs(PyExc_Exception));
-  if (!carrier) return nullptr;
-  PyErr_Restore(Py_NewRef(PyExc_Exception), Py_NewRef(carrier.get()), nullptr);
-  for (const trace::TracebackEntry& e : entries) add_traceback(e.code, e.index, e.globals, nullptr);
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-#if PY_VERSION_HEX >= 0x030C0000
-  if (!traceback && value) traceback = PyException_GetTraceback(value);
-#endif
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  return traceback;
-}
-
 bool fill_exception(PyObject* o, const RecipeStep& s, const std::vector<PyObject*>& kid) {
   if (s.a) {
     if (native_exception(s.object)->tp_init(o, kid[0], nullptr) < 0) return false;
@@ -111,10 +94,9 @@ bool fill_exception(PyObject* o, const RecipeStep& s, const std::vector<PyObject
   PyException_SetContext(o, share(kid[1]));
   PyException_SetCause(o, share(kid[2]));
   reinterpret_cast<PyBaseExceptionObject*>(o)->suppress_context = s.b != 0;
-  for (size_t i = 5; i + 1 < kid.size(); i += 2)
+  for (size_t i = 6; i + 1 < kid.size(); i += 2)
     if (PyObject_GenericSetAttr(o, kid[i], kid[i + 1]) < 0) return false;
-  py::Ref traceback = py::Ref::steal(traceback_of(s.traceback));
-  return !traceback || PyException_SetTraceback(o, traceback.get()) == 0;
+  return !kid[5] || PyException_SetTraceback(o, kid[5]) == 0;
 }
 
 PyObject* set_of(const RecipeStep& s) {
@@ -179,10 +161,8 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return function_of(s, made);
     case RecipeKind::kCell:
       return PyCell_New(nullptr);
-    case RecipeKind::kTraceback: {
-      PyObject* t = traceback_of(s.traceback);
-      return t ? t : Py_NewRef(Py_None);
-    }
+    case RecipeKind::kTraceback:
+      return make_traceback(s.traceback.code, s.traceback.index, s.traceback.globals, nullptr, kid(0));
     case RecipeKind::kException: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       return none ? native_exception(s.object)->tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr) : nullptr;
@@ -317,7 +297,7 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       }
       for (size_t i = inner; i + 1 < f.kids.size(); i += 2) {
         PyObject* a = PyUnicode_Check(kid(i)) ? py::type_lookup(Py_TYPE(o), kid(i)) : nullptr;
-        if (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type) {
+        if (!PyUnicode_Check(kid(i)) || (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type)) {
           py::Ref d = py::Ref::steal(PyObject_GenericGetDict(o, nullptr));
           if (!d || PyDict_SetItem(d.get(), kid(i), kid(i + 1)) < 0) return false;
         } else if (PyObject_GenericSetAttr(o, kid(i), kid(i + 1)) < 0) {

@@ -59,20 +59,22 @@ PyObject* traceback_type() {
 
 }  // namespace
 
-void add_traceback(const Code* code, int index, PyObject* globals, PyObject* const* locals) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+PyObject* make_traceback(const Code* code, int index, PyObject* globals, PyObject* const* locals, PyObject* next) {
   const int offset = code->instrs[index].offset;
   int line = PyCode_Addr2Line(code->code, offset);
   PyCodeObject* shown = display_code(code);
   PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), shown, globals, nullptr);
-  PyObject* entry = nullptr;
-  if (frame) {
-    if (locals && code->is_optimized) fill_locals(frame, code, locals);
-    entry =
-        PyObject_CallFunction(traceback_type(), "OOii", traceback ? traceback : Py_None, frame, offset, line);
-    Py_DECREF(frame);
-  }
+  if (!frame) return nullptr;
+  if (locals && code->is_optimized) fill_locals(frame, code, locals);
+  PyObject* entry = PyObject_CallFunction(traceback_type(), "OOii", next ? next : Py_None, frame, offset, line);
+  Py_DECREF(frame);
+  return entry;
+}
+
+void add_traceback(const Code* code, int index, PyObject* globals, PyObject* const* locals) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* entry = make_traceback(code, index, globals, locals, traceback);
   if (entry) {
     Py_XSETREF(traceback, entry);
   } else {

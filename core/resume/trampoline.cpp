@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/resume/prepare.h"
 #include "core/resume/unwind.h"
 
 namespace breakline::resume {
@@ -306,6 +307,12 @@ PyObject* carry(PyObject* self, PyObject* const*, size_t, PyObject*) {
 }
 
 }  // namespace
+
+void prepare_trampolines() {
+  template_code();
+  carrier_type();
+  PyErr_Clear();
+}
 
 Outcome run_in_frames(State& state, Frames frames, Job& job) {
   const size_t first = frames == Frames::kNone        ? state.frames.size()

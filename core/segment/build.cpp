@@ -184,6 +184,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
     for (const auto& f : t.frames()) {
       ExitFrame e;
       e.entry.code = f->code;
+      e.kept = f->entered_at == 0;
       e.entry.globals = f->globals;
       e.entry.builtins = f->builtins;
       e.entry.locals = f->locals;
@@ -218,7 +219,6 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   s->effects.build(t, builder);
   s->recipe.arrange();
   s->effects.split(s->recipe);
-  s->side_effects = !s->effects.empty();
   s->with_torch = torch::available();
   s->with_handled = state.handled != nullptr;
   s->ambient = t.entry_ambient();

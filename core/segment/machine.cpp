@@ -470,8 +470,10 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
   for (int32_t i : s.slots) next.slots.push_back(share(i));
   next.handled = share(s.handled);
   for (const ExitFrame& e : s.frames) {
+    const size_t at = next.frames.size();
     resume::Frame& f = next.frames.emplace_back();
     f.code = e.entry.code;
+    if (e.kept && at < state_.frames.size()) f.snapshot = std::move(state_.frames[at].snapshot);
     f.function = e.entry.function;
     f.globals = e.entry.globals;
     f.builtins = e.entry.builtins;

@@ -22,6 +22,7 @@ struct Site;
 struct ExitFrame {
   trace::EntryFrame entry;
   int32_t function_step = -1;
+  bool kept = false;  ///< the frame was there at the segment's entry
 };
 
 /// What comes after an exit, remembered by outcome, pc and which slots are bound.
@@ -83,7 +84,6 @@ struct Segment {
   int line = 0, end_line = 0;
   int steps_recorded = 0;
   bool dead = false;
-  bool side_effects = false;
 };
 
 /// A place where a trace starts: the frames of a continuation without their values.

@@ -4,6 +4,7 @@
 #include "core/python/compat.h"
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
+#include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -75,6 +76,14 @@ Value* Tracer::instance_dict(Value* o) {
   return o->attributes = v;
 }
 
+Value* dict_of_instance(Tracer& t, Value* o) {
+  // The slots of an object made here lie in the same overlay as its dict.
+  if (o->kind == Kind::kInstance && !o->exception)
+    for (PyTypeObject* c = t.type_of(o); c && (c->tp_flags & Py_TPFLAGS_HEAPTYPE); c = c->tp_base)
+      if (Py_SIZE(c) > 0) t.quiet("__dict__ of an object with slots");
+  return t.instance_dict(o);
+}
+
 Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name) {
   if (is_function_like(a)) {
     if (Py_TYPE(a) == &PyClassMethodDescr_Type) return method(constant(a), constant(reinterpret_cast<PyObject*>(type)));
@@ -142,6 +151,10 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (is_name(name, "func")) return o->items[0];
       if (is_name(name, "args")) return o->items[1];
       if (is_name(name, "keywords")) return o->items[2];
+      break;
+    case Kind::kTraceback:
+      if (is_name(name, "tb_next")) return o->items[0] ? o->items[0] : none();
+      if (is_name(name, "tb_lineno")) return integer(o->entry->code->position(o->entry->index).line);
       break;
     case Kind::kSlice:
       if (is_name(name, "indices"))
@@ -509,7 +522,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
       return v ? v : call_nested(constant(fallback), {o, constant(name)});
     }
     if (!reads_generically(t)) {
-      if (t == partial_type() || t == &PyMethod_Type || (o->kind == Kind::kLive && PyWeakref_Check(o->object)) ||
+      if (t == partial_type() || t == &PyMethod_Type || (o->kind == Kind::kLive && PyWeakref_CheckRef(o->object)) ||
           PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
       } else {
         stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
@@ -570,7 +583,7 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
     return constant(reinterpret_cast<PyObject*>(t));
   if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
     if (is_name(name, "__dict__")) {
-      if (Value* d = instance_dict(o)) return d;
+      if (Value* d = dict_of_instance(*this, o)) return d;
       return absent();
     }
     if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, t, name);

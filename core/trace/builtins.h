@@ -20,6 +20,8 @@ struct Builtins {
   static void add(const char* module, const char* name, Handler handler);
 };
 
+/// An instance's __dict__ as the program may see and keep it; null when it has none (attributes.cpp).
+Value* dict_of_instance(Tracer& t, Value* instance);
 /// id() as the number it is now, under a guard on the object.
 Value* number_of_identity(Tracer& t, Value* identity);
 void add_builtin_functions();   ///< builtins_functions.cpp

@@ -49,6 +49,21 @@ void rely_on_class(Tracer& t, PyTypeObject* type, PyObject* cls) {
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   t.force(v);
   int r;
+  if (v->kind == Kind::kInstance || (v->kind == Kind::kLive && !(torch::available() && torch::is_tensor(v->object)))) {
+    PyTypeObject* type = t.type_of(v);
+    if (reinterpret_cast<PyObject*>(type) == cls) {
+      t.guard_type(v);
+      return true;
+    }
+    PyObject* own = t.lookup(type, py::intern("__class__"));
+    if (PyType_Check(cls) && Py_TYPE(cls) == &PyType_Type && own != py::type_lookup(&PyBaseObject_Type, py::intern("__class__")) &&
+        !PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls))) {
+      // What it says its class is.
+      PyObject* said = t.constant_of(t.attribute(v, py::intern("__class__")));
+      if (!said) t.stop("builtin", {{"function", "isinstance"}, {"arg_types", t.describe(v)}});
+      return PyType_Check(said) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(said), reinterpret_cast<PyTypeObject*>(cls));
+    }
+  }
   // A metaclass with an answer of its own (ABCMeta's is asked directly).
   if (PyType_Check(cls) && Py_TYPE(cls) != &PyType_Type) {
     PyObject* f = t.lookup(Py_TYPE(cls), py::intern("__instancecheck__"));
@@ -306,7 +321,7 @@ Value* do_vars(Tracer& t, PyObject* f, Values& a, Keywords& k) {
       PyTypeObject* type = t.type_of(o);
       PyObject* d = t.lookup(type, py::intern("__dict__"));
       if (d && (Py_TYPE(d) == &PyGetSetDescr_Type || Py_TYPE(d) == &PyMemberDescr_Type) && type->tp_dictoffset)
-        if (Value* dict = t.instance_dict(o)) return dict;
+        if (Value* dict = dict_of_instance(t, o)) return dict;
     }
   }
   return Builtins::refuse(t, f, "builtins", a, k);

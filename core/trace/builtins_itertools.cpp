@@ -21,7 +21,22 @@ Values all_of(Tracer& t, Value* v, const char* who) {
   return t.drain(v);
 }
 
-Value* iterate(Tracer& t, Values items) { return t.iterator_of(t.tuple(std::move(items))); }
+/// An iterator of `type` with these items. Only its own class can make it anew.
+Value* iterate(Tracer& t, PyObject* type, Values items) {
+  Value* it = t.iterator_of(t.tuple(std::move(items)));
+  it->stand_in = true;
+  it->type = reinterpret_cast<PyTypeObject*>(type);
+  it->created_at = t.instruction_of_call();
+  return it;
+}
+
+PyObject* islice_type() {
+  static PyObject* type = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("itertools"));
+    return m ? PyObject_GetAttrString(m.get(), "islice") : nullptr;
+  }();
+  return type;
+}
 
 /// combinations and permutations: positions chosen by the real function.
 Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
@@ -30,7 +45,10 @@ Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
   for (size_t i = 0; i < pool.size(); ++i) PyTuple_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i), PyLong_FromSize_t(i));
   py::Ref made = py::Ref::steal(a.size() > 1 ? PyObject_CallFunctionObjArgs(f, positions.get(), t.need_constant(a[1], "length"), nullptr)
                                              : PyObject_CallOneArg(f, positions.get()));
-  py::Ref all = made ? py::Ref::steal(PySequence_Tuple(made.get())) : py::Ref();
+  constexpr Py_ssize_t kMost = 20'000;
+  py::Ref part = made ? py::Ref::steal(PyObject_CallFunction(static_cast<PyObject*>(islice_type()), "On", made.get(), kMost + 1)) : py::Ref();
+  py::Ref all = part ? py::Ref::steal(PySequence_Tuple(part.get())) : py::Ref();
+  if (all && PyTuple_GET_SIZE(all.get()) > kMost) t.stop("builtin", {{"function", t.name_of(f)}, {"arg_types", "many items"}});
   if (!all) t.quiet("itertools", true);
   Values out;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) {
@@ -39,7 +57,7 @@ Value* choose(Tracer& t, PyObject* f, Values& a, Keywords&) {
     for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(chosen); ++j) one.push_back(pool[PyLong_AsSize_t(PyTuple_GET_ITEM(chosen, j))]);
     out.push_back(t.tuple(std::move(one)));
   }
-  return iterate(t, std::move(out));
+  return iterate(t, f, std::move(out));
 }
 /// operator.itemgetter and the like: an object of constants.
 Value* do_getter(Tracer& t, PyObject* f, Values& a, Keywords& k) {

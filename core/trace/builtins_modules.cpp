@@ -32,7 +32,7 @@ Value* do_chain(Tracer& t, PyObject*, Values& a, Keywords&) {
   it->items = {t.iterator_of(t.tuple(a))};
   return it;
 }
-Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
+Value* do_product(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   std::vector<Values> pools;
   for (Value* v : a) pools.push_back(t.drain(v));
   int64_t times = 1;
@@ -44,8 +44,17 @@ Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
   Values out;
   std::vector<size_t> at(pools.size(), 0);
   if (pools.empty()) t.quiet("itertools.product");
-  for (const Values& p : pools)
-    if (p.empty()) return t.iterator_of(t.tuple({}));
+  auto iterate = [&](Values items) {
+    Value* it = t.iterator_of(t.tuple(std::move(items)));
+    it->stand_in = true;  // only its own class can make it anew
+    it->type = reinterpret_cast<PyTypeObject*>(f);
+    it->created_at = t.instruction_of_call();
+    return it;
+  };
+  double count = 1;
+  for (const Values& p : pools) count *= static_cast<double>(p.size());
+  if (count == 0) return iterate({});
+  if (count > 20'000) t.stop("builtin", {{"function", "itertools.product"}, {"arg_types", "many items"}});
   for (;;) {
     Values one;
     for (size_t i = 0; i < pools.size(); ++i) one.push_back(pools[i][at[i]]);
@@ -54,7 +63,7 @@ Value* do_product(Tracer& t, PyObject*, Values& a, Keywords& k) {
     while (i > 0 && ++at[i - 1] == pools[i - 1].size()) at[--i] = 0;
     if (i == 0) break;
   }
-  return t.iterator_of(t.tuple(std::move(out)));
+  return iterate(std::move(out));
 }
 Value* do_operator_binary(Tracer& t, PyObject* f, Values& a, Keywords&) {
   std::string name = t.name_of(f);

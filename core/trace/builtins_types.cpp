@@ -50,6 +50,7 @@ void fill_dict(Tracer& t, Value* d, Values& a, Keywords& k) {
   for (auto& [n, v] : k) t.dict_set(d, t.constant(n), v);
 }
 Value* do_dict(Tracer& t, PyObject* cls, Values& a, Keywords& k) {
+  if (a.size() > 1) t.quiet("arguments of dict", true);
   Value* d = t.new_dict();
   if (cls != reinterpret_cast<PyObject*>(&PyDict_Type)) d->type = reinterpret_cast<PyTypeObject*>(cls);
   fill_dict(t, d, a, k);

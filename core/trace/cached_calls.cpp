@@ -41,6 +41,8 @@ bool is_quiet_module(PyObject* module) {
 
 class PurityCheck {
  public:
+  /// Some variable was read that may hold something else the next time.
+  bool reads_variables() const { return reads_variables_; }
   bool function(PyObject* f, int depth) {
     if (depth > kDeepest) return false;
     if (!seen_.insert(f).second) return true;
@@ -50,6 +52,7 @@ class PurityCheck {
     for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
       PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
       if (content && !object(content, depth)) return false;
+      reads_variables_ = reads_variables_ || is_variable(content);
     }
     return body(code, f, depth);
   }
@@ -75,6 +78,7 @@ class PurityCheck {
 
   bool global(PyObject* f, PyObject* name, int depth) {
     PyObject* found = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(f), name);
+    reads_variables_ = reads_variables_ || (found && is_variable(found));
     if (found) return object(found, depth);
     PyObject* builtins = reinterpret_cast<PyFunctionObject*>(f)->func_builtins;
     found = PyDict_GetItemWithError(builtins, name);
@@ -105,8 +109,25 @@ class PurityCheck {
     return function(o, depth + 1);
   }
 
+  static bool is_variable(PyObject* o) { return o && !PyType_Check(o) && !PyModule_Check(o) && !PyCallable_Check(o); }
+
   std::unordered_set<PyObject*> seen_;
+  bool reads_variables_ = false;
 };
+
+/// What is known of a function; kept for good, with a reference: an address must not be reused.
+struct Purity {
+  bool pure = false, reads_variables = false;
+};
+const Purity& purity_of(PyObject* function) {
+  static auto* known = new std::unordered_map<PyObject*, Purity>;
+  auto [it, fresh] = known->try_emplace(function);
+  if (!fresh) return it->second;
+  Py_INCREF(function);
+  PurityCheck check;
+  const bool pure = is_marked_constant(function) || check.function(function, 0);
+  return it->second = {pure, check.reads_variables()};
+}
 
 }  // namespace
 
@@ -116,13 +137,7 @@ bool is_marked_constant(PyObject* function) {
 }
 
 bool acts_on_nothing_outside(PyObject* function) {
-  static auto* known =
-      new std::unordered_map<PyObject*, bool>;  // holds references: an address must not be reused
-  auto it = known->find(function);
-  if (it != known->end()) return it->second;
-  bool pure = is_marked_constant(function) || PurityCheck().function(function, 0);
-  Py_INCREF(function);
-  return (*known)[function] = pure;
+  return purity_of(function).pure;
 }
 
 Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) {
@@ -148,6 +163,11 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
     }
   }
   if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return nullptr;
+  if (is_user_file(py::to_string(code->co_filename)) && purity_of(inner.get()).reads_variables) {
+    // The cache may be cleared and a variable changed: each call asks again, and sees what was written before.
+    if (!effects_.empty() || !touched_.empty() || !keywords.empty()) return nullptr;
+    return query(wrapper, operands);
+  }
   py::Ref result = py::Ref::steal(PyObject_Vectorcall(wrapper, operands.data(), args.size(), names.get()));
   if (!result) {
     PyErr_Clear();

@@ -270,8 +270,17 @@ Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* c
   std::string why;
   if (!may_inline(code, &why)) {
     if (const char* reason = autograd_reason(code)) stop(reason);
-    stop("skipped-module", {{"qualname", std::string(py::utf8(code->co_qualname))},
-                            {"name", std::string(py::utf8(code->co_name))},
+    // A decorator's wrapper has the name of what it wraps: that is what the user called.
+    std::string qualname(py::utf8(code->co_qualname)), name(py::utf8(code->co_name));
+    if (function_object && qualname.find("<locals>") != std::string::npos) {
+      const std::string own = name_of(function_object);
+      if (own.find("<locals>") == std::string::npos) {
+        qualname = own;
+        name = own.substr(own.rfind('.') + 1);
+      }
+    }
+    stop("skipped-module", {{"qualname", qualname},
+                            {"name", name},
                             {"filename", std::string(py::utf8(code->co_filename))},
                             {"reason", why}});
   }
@@ -714,7 +723,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         if (name == "__init__" && args[0]->kind == Kind::kLive && PyDescr_TYPE(o) != &PyBaseObject_Type && !args[0]->exception &&
             (!payload(args[0]) || payload(args[0])->type == deque_type()))
           stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
-        if (Value* r = container_method(args[0], name.c_str(), args, keywords)) return r;
+        if (Value* r = container_method(args[0], name.c_str(), args, keywords, PyDescr_TYPE(o))) return r;
         stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
       }
     }

@@ -53,6 +53,15 @@ bool Tracer::own_hash(Value* key, Py_hash_t* hash) {
 Value** Tracer::dict_find(Value* d, Value* key) {
   force(d);
   if (d->kind != Kind::kDict) stop("method-call", {{"class", describe(d)}, {"name", "__getitem__"}});
+  if (key->kind == Kind::kConstant && !is_safe_key(key->object)) {
+    // Known by identity: the code of its class decides. (Members of an enum hash by their names, which stay.)
+    const std::string_view meta = Py_TYPE(Py_TYPE(key->object))->tp_name;
+    PyObject* f = py::type_lookup(Py_TYPE(key->object), py::intern("__hash__"));
+    if (f && PyFunction_Check(f) && meta != "EnumType" && meta != "EnumMeta" && !is_fixed_native_type(Py_TYPE(key->object))) {
+      Value* known = live(key->object, object_source(key->object));
+      if (known->kind != Kind::kConstant) key = known;
+    }
+  }
   DictData& data = *d->dict;
   if (!identities_.empty()) {
     // ids of this trace and numbers don't mix.
@@ -209,6 +218,7 @@ void Tracer::dict_load(Value* d) {
 void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
   Value** place = dict_find(d, key);
   mutated();
+  if (!place || !*place) ++d->dict->layout;
   if (d->source >= 0 && log) {
     Effect e{Effect::kDictSet, d, key, value, nullptr};
     effects_.push_back(e);
@@ -242,6 +252,7 @@ void Tracer::dict_delete(Value* d, Value* key) {
   Value** place = dict_find(d, key);
   if (!place || !*place) quiet("KeyError", true);
   mutated();
+  ++d->dict->layout;
   if (d->source >= 0) {
     effects_.push_back({Effect::kDictDelete, d, key, nullptr, nullptr});
     release(*place);

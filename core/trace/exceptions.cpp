@@ -61,7 +61,9 @@ bool Tracer::would_be_caught() const {
 
 void Tracer::set_context(Value* e) {
   if (!handled_ || handled_ == e) return;
-  // A chain that leads back to the exception is cut, as CPython does.
+  // A chain that leads back to the exception is cut, as CPython does; one that is a circle already is left alone.
+  Value* slow = handled_;
+  bool step = false;
   for (Value* o = handled_; o->exception;) {
     Value* next = o->exception->context;
     if (!next) break;
@@ -70,6 +72,9 @@ void Tracer::set_context(Value* e) {
       break;
     }
     o = next;
+    if (o == slow) break;
+    if (step) slow = slow->exception->context;
+    step = !step;
   }
   e->exception->context = handled_;
 }
@@ -151,7 +156,12 @@ void Tracer::unwind(Raise& r, size_t base) {
   for (;;) {
     SymFrame& f = top();
     const bytecode::ExceptionEntry* entry = f.code->handler(f.current);
-    if (!reraise && !is_form_code(f.code)) e->exception->traceback.push_back({f.code, f.current, f.globals});
+    if (!reraise && !is_form_code(f.code)) {
+      Value* t = make(Kind::kTraceback);
+      t->entry = std::make_unique<TracebackEntry>(TracebackEntry{f.code, f.current, f.globals});
+      t->items = {e->exception->traceback};
+      e->exception->traceback = t;
+    }
     if (entry) {
       const bytecode::Instr& in = f.code->instrs[static_cast<size_t>(f.current)];
       Value* lasti = nullptr;
@@ -206,13 +216,7 @@ Value* Tracer::exception_attribute(Value* v, PyObject* name, bool* missing) {
   if (named(name, "__context__")) return or_none(d.context);
   if (named(name, "__cause__")) return or_none(d.cause);
   if (named(name, "__suppress_context__")) return boolean(d.suppress);
-  if (named(name, "__traceback__")) {
-    if (d.traceback.empty()) return none();
-    Value* t = make(Kind::kTraceback);
-    t->exception = std::make_unique<ExceptionData>();
-    t->exception->traceback = d.traceback;
-    return t;
-  }
+  if (named(name, "__traceback__")) return or_none(d.traceback);
   auto is_a = [&](PyObject* cls) { return PyObject_IsSubclass(v->object, cls) == 1; };
   if (named(name, "value") && is_a(PyExc_StopIteration))
     return d.initialised && !d.args->items.empty() ? d.args->items[0] : none();
@@ -243,9 +247,9 @@ bool Tracer::set_exception_attribute(Value* v, PyObject* name, Value* x) {
     d.suppress = on;
     return true;
   }
-  if (named(name, "__traceback__") && (is_none || x->kind == Kind::kTraceback)) {
+  if (named(name, "__traceback__") && (is_none || x->kind == Kind::kTraceback || (x->kind == Kind::kLive && PyTraceBack_Check(x->object)))) {
     mutated();
-    d.traceback = is_none ? std::vector<TracebackEntry>() : x->exception->traceback;
+    d.traceback = is_none ? nullptr : x;
     return true;
   }
   if ((named(name, "__context__") || named(name, "__cause__")) && (is_none || is_exception)) {

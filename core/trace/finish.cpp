@@ -39,7 +39,7 @@ void Tracer::check_rebuildable(Value* v, std::unordered_set<Value*>& seen) {
   check_rebuildable(v->content, seen);
   check_rebuildable(v->owner, seen);
   if (v->exception)
-    for (Value* i : {v->exception->args, v->exception->context, v->exception->cause, v->exception->name, v->exception->owner})
+    for (Value* i : {v->exception->args, v->exception->context, v->exception->cause, v->exception->name, v->exception->owner, v->exception->traceback})
       check_rebuildable(i, seen);
   if (v->attributes) check_rebuildable(v->attributes, seen);
   if (v->dict && (v->source < 0 || v->dirty))

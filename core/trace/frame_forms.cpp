@@ -9,9 +9,49 @@
 
 namespace breakline::trace {
 
+namespace {
+
+/// Until 3.12 locals() gives the same dict again and again, and what exec puts there stays: true when the code may notice.
+bool shares_its_locals(const bytecode::Code* code) {
+  if (PY_VERSION_HEX >= 0x030D0000) return false;
+  const auto& all = code->instrs;
+  auto in_loop = [&](size_t at) {
+    for (size_t i = at; i < all.size(); ++i)
+      if (all[i].target >= 0 && static_cast<size_t>(all[i].target) <= at && i > at) return true;
+    return false;
+  };
+  // `locals()["x"]` and `len(locals())` keep nothing.
+  auto is_dropped = [&](size_t at) {
+    using bytecode::Op;
+    size_t call = at + 1;
+    while (call < all.size() && all[call].op == Op::kPushNull) ++call;
+    if (call + 2 >= all.size() || all[call].op != Op::kCall) return false;
+    if (all[call + 1].op == Op::kLoadConst && all[call + 2].op == Op::kBinarySubscr) return true;
+    if (all[call + 1].op != Op::kCall || all[call + 1].arg != 1) return false;
+    size_t before = at;
+    while (before > 0 && all[before - 1].op == Op::kPushNull) --before;
+    if (before == 0 || all[before - 1].op != Op::kLoadGlobal) return false;
+    for (const char* reader : {"len", "sorted", "list", "tuple", "set", "repr", "str", "dict"})
+      if (is_name(all[before - 1].object, reader)) return true;
+    return false;
+  };
+  int uses = 0, kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bytecode::Instr& in = all[i];
+    if ((in.op != bytecode::Op::kLoadGlobal && in.op != bytecode::Op::kLoadName) || !in.object) continue;
+    if (is_name(in.object, "exec")) return true;
+    if (!is_name(in.object, "locals") && !is_name(in.object, "vars")) continue;
+    uses += in_loop(i) ? 2 : 1;
+    kept += is_dropped(i) ? 0 : 1;
+  }
+  return uses > 1 && kept > 0;
+}
+
+}  // namespace
+
 Value* Tracer::names_of_frame() {
   SymFrame& f = top();
-  if (!(f.code->code->co_flags & CO_OPTIMIZED)) return nullptr;
+  if (!(f.code->code->co_flags & CO_OPTIMIZED) || shares_its_locals(f.code)) return nullptr;
   Value* d = new_dict();
   for (int slot = 0; slot < f.code->slot_count; ++slot) {
     Value* v = f.locals_[static_cast<size_t>(slot)];

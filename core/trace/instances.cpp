@@ -132,7 +132,11 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     if (args.size() > 2) quiet("deque", true);
     if (!args.empty()) from = args[0];
     if (args.size() > 1) limit = args[1];
-    for (auto& [n, v] : keywords) (PyUnicode_CompareWithASCIIString(n, "maxlen") == 0 ? limit : from) = v;
+    for (auto& [n, v] : keywords) {
+      const bool known = PyUnicode_CompareWithASCIIString(n, "maxlen") == 0 || (!from && PyUnicode_CompareWithASCIIString(n, "iterable") == 0);
+      if (!known) quiet("arguments of deque", true);
+      (PyUnicode_CompareWithASCIIString(n, "maxlen") == 0 ? limit : from) = v;
+    }
     return deque(from ? drain(from) : Values(), limit);
   }
   if (type == &PyDictProxy_Type && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kDict) {
@@ -154,6 +158,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     Value* d = new_dict();
     d->type = type;
     args.insert(args.begin(), d);
+    if (args.size() > 2) quiet("arguments of " + name, true);
     if ((args.size() > 1 || !keywords.empty()) && !dict_method(d, "update", args, keywords)) stop("constructor", {{"class", name}});
     return d;
   }

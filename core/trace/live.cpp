@@ -308,6 +308,9 @@ PyTypeObject* Tracer::type_of(Value* v) {
     case Kind::kNative: return v->type;
     case Kind::kIdentity: return &PyLong_Type;
     case Kind::kTraceback: return &PyTraceBack_Type;
+    case Kind::kIterator:
+      if (v->stand_in && v->type) return v->type;
+      stop("builtin", {{"function", "type"}});
     case Kind::kDictView: return v->number == 0 ? &PyDictKeys_Type : v->number == 1 ? &PyDictValues_Type : &PyDictItems_Type;
     default: stop("builtin", {{"function", "type"}});
   }

@@ -17,6 +17,12 @@ bool compares_as_object(PyTypeObject* type) {
   return type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+bool is_reading(const std::string& name) {
+  for (const char* n : {"get", "keys", "values", "items", "copy", "__getitem__", "__contains__", "__len__", "__iter__", "__eq__", "__ne__"})
+    if (name == n) return true;
+  return false;
+}
+
 }  // namespace
 
 /// function.__get__(instance[, class]); null for a call it refuses.
@@ -35,8 +41,10 @@ PyObject* Tracer::attribute_name(Value* v) {
   return keep(n);
 }
 
-Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords) {
+Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner) {
   std::string n = name;
+  // dict's own methods leave an OrderedDict in a state of its own.
+  if (self->kind == Kind::kDict && self->type == ordered_dict_type() && owner == &PyDict_Type && !is_reading(n)) return nullptr;
   switch (self->kind) {
     case Kind::kList: return list_method(self, n, args, keywords);
     case Kind::kDict: return dict_method(self, n, args, keywords);
@@ -77,15 +85,17 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
         if (Value* r = exception_method(self, n, args, keywords)) return r;
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
-      if (n == "__setattr__" && args.size() == 3) {
+      if (n == "__setattr__" && args.size() == 3 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
         set_attribute_plainly(self, attribute_name(args[1]), args[2]);
         return none();
       }
-      if (n == "__getattribute__" && args.size() == 2) return instance_attribute(self, attribute_name(args[1]), nullptr, true);
-      if (n == "__delattr__" && args.size() == 2) {
+      if (n == "__getattribute__" && args.size() == 2 && owner && owner->tp_getattro == PyObject_GenericGetAttr)
+        return instance_attribute(self, attribute_name(args[1]), nullptr, true);
+      if (n == "__delattr__" && args.size() == 2 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
         delete_attribute_plainly(self, attribute_name(args[1]));
         return none();
       }
+      if (owner && owner != &PyBaseObject_Type && (n == "__init__" || n == "__eq__")) return nullptr;
       if (n == "__init__" && args.size() == 1) return none();
       if (n == "__eq__" && args.size() == 2 && compares_as_object(type_of(self))) return same(self, args[1]) ? boolean(true) : constant(Py_NotImplemented);
       if (n == "__init_subclass__") return none();
@@ -159,13 +169,13 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
   }
   if ((n == "index" || n == "count" || n == "remove") && a.size() == 2) {
     int64_t found = 0;
-    for (int64_t i = 0; i < size; ++i) {
+    for (int64_t i = 0; i < static_cast<int64_t>(items.size()); ++i) {  // a comparison may change the list
       Value* x = items[static_cast<size_t>(i)];
       if (x != a[1] && !equal(x, a[1])) continue;
       if (n == "index") return integer(i);
       if (n == "remove") {
         list_touch(s);
-        items.erase(items.begin() + i);
+        if (i < static_cast<int64_t>(items.size())) items.erase(items.begin() + i);
         return none();
       }
       ++found;
@@ -176,10 +186,20 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "sort" && a.size() == 1) {
     py::Ref builtins = py::check(PyImport_ImportModule("builtins"));
     py::Ref sorted = py::check(PyObject_GetAttrString(builtins.get(), "sorted"));
-    Values one = {s};
-    Value* r = Builtins::try_call(*this, sorted.get(), one, k);
+    // The list is empty while it is sorted.
     list_touch(s);
+    Values content = std::move(items), one = {list(content)};
+    items.clear();
+    Value* r = nullptr;
+    try {
+      r = Builtins::try_call(*this, sorted.get(), one, k);
+    } catch (Raise&) {
+      s->items = content;
+      throw;
+    }
+    const bool modified = !s->items.empty();
     s->items = r->items;
+    if (modified) raise_text(PyExc_ValueError, "list modified during sort");
     return none();
   }
   return nullptr;
@@ -240,6 +260,7 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
     for (auto& [name, v] : k) dict_set(s, constant(name), v);
     return none();
   }
+  if (!k.empty() && (n == "pop" || n == "setdefault")) a.push_back(k[0].second);
   if (n == "pop" && a.size() >= 2) {
     Value* v = dict_get(s, a[1]);
     if (!v) {

@@ -188,7 +188,16 @@ std::string_view module_of(PyObject* native) {
 bool is_query(PyObject* o) {
   if (PyFunction_Check(o)) {
     static auto* known = new std::unordered_map<PyCodeObject*, bool>;
-    return listed(kQueries, o, *known, &Query::module, &Query::name);
+    if (!listed(kQueries, o, *known, &Query::module, &Query::name)) return false;
+    // What single dispatch remembers lies in a dict that may be somebody's own.
+    PyObject* closure = PyFunction_GET_CLOSURE(o);
+    for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
+      PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+      if (content && PyObject_HasAttrString(content, "__setitem__") && !PyDict_CheckExact(content) &&
+          std::string_view(Py_TYPE(content)->tp_name) != "WeakKeyDictionary")
+        return false;
+    }
+    return true;
   }
   if (!PyCFunction_Check(o)) return false;
   std::string_view module = module_of(o), name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;

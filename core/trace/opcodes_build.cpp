@@ -104,15 +104,36 @@ struct BuildOpcodes {
     t.drop(1);
     t.push(v);
   }
+  /// Up to `most` items of what is unpacked; what runs is asked for no more. `rest`: the iterator that has the others, or null.
+  static Values first_items(Tracer& t, Value* v, size_t most, Value** rest) {
+    t.force(v);
+    *rest = nullptr;
+    const bool whole = v->kind == Kind::kTuple || v->kind == Kind::kList || v->kind == Kind::kTensor ||
+                       (v->kind == Kind::kConstant && PyTuple_Check(v->object));
+    if (whole) return t.drain(v);
+    Values items;
+    Value* it = t.iterator_of(v);
+    while (items.size() < most) {
+      Value* x = t.next_of(it);
+      if (!x) return items;
+      items.push_back(x);
+    }
+    *rest = it;
+    return items;
+  }
   static void unpack_sequence(Tracer& t, SymFrame&, const Instr& in) {
-    Values items = t.drain(t.peek(1));
+    Value* rest;
+    Values items = first_items(t, t.peek(1), static_cast<size_t>(in.arg) + 1, &rest);
     if (static_cast<int>(items.size()) != in.arg) t.quiet("unpack", true);
     t.drop(1);
     for (size_t i = items.size(); i > 0; --i) t.push(items[i - 1]);
   }
   static void unpack_ex(Tracer& t, SymFrame&, const Instr& in) {
     size_t before = static_cast<size_t>(in.arg & 0xff), after = static_cast<size_t>(in.arg >> 8);
-    Values items = t.drain(t.peek(1));
+    Value* rest;
+    Values items = first_items(t, t.peek(1), before, &rest);
+    if (rest)
+      for (Value* x : t.drain(rest)) items.push_back(x);  // list(rest): asks for an iterator once more
     if (items.size() < before + after) t.quiet("unpack", true);
     t.drop(1);
     for (size_t i = 0; i < after; ++i) t.push(items[items.size() - 1 - i]);

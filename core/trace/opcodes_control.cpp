@@ -149,13 +149,13 @@ struct ControlOpcodes {
   static void check_exc_match(Tracer& t, SymFrame&, const Instr&) {
     Value* left = t.peek(2);
     PyObject* cls = t.constant_of(t.peek(1));
+    bool fits = cls && PyExceptionClass_Check(cls);
+    if (cls && PyTuple_Check(cls)) {
+      fits = true;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) fits = fits && PyExceptionClass_Check(PyTuple_GET_ITEM(cls, i));
+    }
+    if (cls && !fits) t.quiet("exception match", true);
     if (cls && left->exception) {
-      bool fits = PyExceptionClass_Check(cls);
-      if (PyTuple_Check(cls)) {
-        fits = true;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i) fits = fits && PyExceptionClass_Check(PyTuple_GET_ITEM(cls, i));
-      }
-      if (!fits) t.quiet("exception match", true);
       t.drop(1);
       return t.push(t.boolean(t.is_exception_of(left, cls)));
     }

@@ -52,7 +52,7 @@ Value* Tracer::special_method(Value* self, const char* name) {
       !(self->kind == Kind::kTuple && self->type) && self->kind != Kind::kConstant)
     return nullptr;
   if (self->kind == Kind::kConstant &&
-      (guard::is_plain_constant(self->object) || PyType_Check(self->object) || is_fixed_native_type(Py_TYPE(self->object))))
+      (guard::is_plain_constant(self->object) || (PyType_Check(self->object) && Py_TYPE(self->object) == &PyType_Type) || is_fixed_native_type(Py_TYPE(self->object))))
     return nullptr;
   PyObject* f = lookup(type_of(self), py::intern(name));
   return f && PyFunction_Check(f) ? constant(f) : nullptr;
@@ -62,8 +62,9 @@ int Tracer::truth(Value* v) {
   force(v);
   switch (v->kind) {
     case Kind::kConstant: {
-      if (PyType_Check(v->object) || PyFunction_Check(v->object) || PyModule_Check(v->object)) return 1;
+      if (Py_TYPE(v->object) == &PyType_Type || PyFunction_Check(v->object) || PyModule_Check(v->object)) return 1;
       if (Value* f = special_method(v, "__bool__")) return truth(call_nested(f, {v}));
+      if (PyType_Check(v->object)) return special_method(v, "__len__") ? truth(length(v)) : 1;
       int r = PyObject_IsTrue(v->object);
       if (r < 0) quiet("truth", true);
       return r;
@@ -350,6 +351,14 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   PyObject *x = constant_of(a), *y = constant_of(b);
   auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o) || is_fixed_native_type(Py_TYPE(o)); };
   if (x && y && plain(x) && plain(y)) {
+    if (base == 5 && (PyLong_Check(x) != 0) != (PyLong_Check(y) != 0)) {
+      // A repetition so long that it should not live as a constant.
+      PyObject *number = PyLong_Check(x) ? x : y, *repeated = number == x ? y : x;
+      int overflow = 0;
+      const long long times = PyLong_AsLongLongAndOverflow(number, &overflow);
+      if (PySequence_Check(repeated) && !PyType_Check(repeated) && (overflow > 0 || times > 1'000'000)) stop("builtin", {{"function", "mul"}, {"arg_types", "many items"}});
+      PyErr_Clear();
+    }
     PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
     return wrap(PyObject_CallFunctionObjArgs(fn, x, y, nullptr));
   }
@@ -400,7 +409,10 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     PyObject* n = a_sequence ? y : x;
     if (s && n && PyLong_Check(n)) {
       Values one = drain(s), all;
-      for (int64_t i = PyLong_AsLongLong(n); i > 0; --i) all.insert(all.end(), one.begin(), one.end());
+      const int64_t times = PyLong_AsLongLong(n);
+      if (times == -1 && PyErr_Occurred()) quiet("repetition", true);
+      if (times > 0 && static_cast<int64_t>(one.size()) > 100'000 / times) stop("builtin", {{"function", "mul"}, {"arg_types", "many items"}});
+      for (int64_t i = times; i > 0; --i) all.insert(all.end(), one.begin(), one.end());
       if (in_place && s == a && s->kind == Kind::kList) {
         list_touch(s);
         s->items = std::move(all);
@@ -443,6 +455,11 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   };
   bool right_first = b->kind == Kind::kLive || b->kind == Kind::kInstance;
   right_first = right_first && type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a));
+  // Only one with a reflected method of its own.
+  if (right_first) {
+    PyObject* name = py::intern(kBinary[base].reflected);
+    right_first = lookup(type_of(b), name) != lookup(type_of(a), name);
+  }
   if (right_first)
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
   if (Value* r = try_method(a, kBinary[base].method, b)) return r;
@@ -533,7 +550,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     Value* other = ka ? b : a;
     if (other->kind == Kind::kConstant || other->kind == Kind::kDict || other->kind == Kind::kSet) return boolean(op == Py_NE);
   }
-  if (equality && a->kind == Kind::kDict && b->kind == Kind::kDict && !a->type && !b->type) {
+  if (equality && a->kind == Kind::kDict && b->kind == Kind::kDict) {
     if (a == b) return boolean(op == Py_EQ);
     if (dict_size(a) != dict_size(b)) return boolean(op == Py_NE);
     dict_load(a);
@@ -542,6 +559,12 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
       Value* other = dict_get(b, e.key);
       if (!other || !identical_or_equal(*this, e.value, other)) return boolean(op == Py_NE);
     }
+    if (a->type == ordered_dict_type() && b->type == ordered_dict_type()) {  // their order counts
+      dict_load(b);
+      std::vector<DictEntry> others = b->dict ? b->dict->entries : std::vector<DictEntry>();
+      for (size_t i = 0; i < entries.size() && i < others.size(); ++i)
+        if (!identical_or_equal(*this, entries[i].key, others[i].key)) return boolean(op == Py_NE);
+    }
     return boolean(op == Py_EQ);
   }
   if (a->kind == Kind::kDictView || b->kind == Kind::kDictView) {
@@ -549,10 +572,11 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     if (x && y) return compare(op, x, y);
     if (!equality) stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
   }
-  if (a->kind == Kind::kSet && b->kind == Kind::kSet) {
+  auto set_of = [](Value* v) { return v->kind == Kind::kSet ? v->shadow : v->kind == Kind::kConstant && PyAnySet_CheckExact(v->object) ? v->object : nullptr; };
+  if (set_of(a) && set_of(b)) {
     if ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty()))
       stop("builtin", {{"function", "comparison of sets of objects"}});
-    PyObject* r = PyObject_RichCompare(a->shadow, b->shadow, op);
+    PyObject* r = PyObject_RichCompare(set_of(a), set_of(b), op);
     if (!r) quiet("comparison", true);
     return constant_new(r);
   }
@@ -573,7 +597,13 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   if (op == Py_NE && !declined) {  // object.__ne__ asks __eq__
     if (special_method(a, "__eq__") || special_method(b, "__eq__")) return boolean(!equal(a, b));
   }
-  if (declined && equality) return boolean(same(a, b) == (op == Py_EQ));
+  if (declined && equality) {
+    // A container that stands on the other side answers with its own way to be equal.
+    Value *x = special_method(a, kCompareMethods[op]) ? b : a, *y = x == b ? a : b;
+    Value *left = payload(x) ? plain_payload(x, kCompareMethods[op]) : x, *right = payload(y) ? payload(y) : y;
+    if (left && right && left->kind == right->kind && (left->kind == Kind::kDict || left->kind == Kind::kList)) return compare(op, left, right);
+    return boolean(same(a, b) == (op == Py_EQ));
+  }
   if (declined) quiet("comparison", true);
   if (Value* p = plain_payload(a, "__eq__")) {
     Value* q = payload(b) ? plain_payload(b, "__eq__") : b;
@@ -588,6 +618,15 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   if (equality && (a->kind == Kind::kLive || a->kind == Kind::kInstance) && (b->kind == Kind::kLive || b->kind == Kind::kInstance) &&
       type_of(a) == namespace_type() && type_of(b) == namespace_type())
     return a == b ? boolean(op == Py_EQ) : compare(op, instance_dict(a), instance_dict(b));
+  // Containers of one kind that got here have a way of their own to be equal.
+  auto family = [](Value* v) {
+    if (v->kind == Kind::kSlice || (v->kind == Kind::kConstant && PySlice_Check(v->object))) return Kind::kSlice;
+    if (v->kind == Kind::kTuple || (v->kind == Kind::kConstant && PyTuple_Check(v->object))) return Kind::kTuple;
+    const bool own = v->kind == Kind::kList || v->kind == Kind::kDict || v->kind == Kind::kSet || v->kind == Kind::kDictView || v->kind == Kind::kNative;
+    return own ? v->kind : Kind::kConstant;
+  };
+  if (family(a) == family(b) && family(a) != Kind::kConstant)
+    stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
   auto by_identity = [&](Value* v) {
     if (v->kind == Kind::kFunction || v->kind == Kind::kCell || v->kind == Kind::kGenerator || v->kind == Kind::kIterator) return true;
     if (v->kind == Kind::kConstant) return true;

@@ -17,12 +17,16 @@ using guard::StepKind;
 void Tracer::list_load(Value* l) {
   if (l->source < 0 || l->loaded) return;
   l->loaded = true;
-  Py_ssize_t n = PySequence_Size(l->object);
+  // What a list holds, whatever a subclass makes of len() and indexing.
+  const bool plain = PyList_Check(l->object);
+  Py_ssize_t n = plain ? PyList_GET_SIZE(l->object) : PySequence_Size(l->object);
   guard(StepKind::kLength, l->source, nullptr, n);
   Values appended = std::move(l->items);  // appended before anybody read it
   l->items.clear();
-  for (Py_ssize_t i = 0; i < n; ++i)
-    l->items.push_back(live(keep_for_trace(py::check(PySequence_GetItem(l->object, i))), child(SourceKind::kItem, l->source, nullptr, i)));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    py::Ref item = plain ? py::Ref::borrow(PyList_GET_ITEM(l->object, i)) : py::check(PySequence_GetItem(l->object, i));
+    l->items.push_back(live(keep_for_trace(item), child(SourceKind::kItem, l->source, nullptr, i)));
+  }
   l->items.insert(l->items.end(), appended.begin(), appended.end());
 }
 
@@ -136,6 +140,7 @@ Value* Tracer::iterator_of(Value* v) {
       it->items = {v};
       it->created_at = outer_instruction_;
       it->stop = dict_size(v->items[0]);
+      it->number = v->items[0]->dict->layout;
       return it;
     }
     case Kind::kConstant: {
@@ -239,6 +244,8 @@ Value* Tracer::next_of(Value* it) {
       Value* view = it->items[0];
       Value* d = view->items[0];
       if (dict_size(d) != it->stop) raise_text(PyExc_RuntimeError, "dictionary changed size during iteration");
+      // As many keys as before, but others: what CPython's iterator makes of that depends on where in the table they lie.
+      if (d->dict->layout != it->number) rewind_to(it->created_at, "keys changed during iteration");
       if (it->position >= it->stop) return end();
       mutated();
       DictEntry& e = d->dict->entries[static_cast<size_t>(it->position++)];
@@ -312,6 +319,9 @@ Values Tracer::drain(Value* iterable) {
     return iterable->items;
   }
   Value* it = iterator_of(iterable);
+  constexpr int64_t kLongest = 100'000;  // what is longer is no business of a trace
+  if (it->kind == Kind::kIterator && it->iterator == IteratorKind::kRange && (it->stop - it->position) / it->step > kLongest)
+    stop("builtin", {{"function", "iter of a very long range"}});
   Values out;
   while (Value* x = next_of(it)) out.push_back(x);
   return out;

@@ -297,7 +297,8 @@ class Tracer {
   void give_payload(Value* instance, PyTypeObject* base);
   Value* payload_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
   /// list.append, dict.get … on a tracked container; null when not known.
-  Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords);
+  /// `owner`: the class of C that defines the method; null for one of a container itself.
+  Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner = nullptr);
   Value* bound_by_get(Value* function, const Values& args);
   PyObject* attribute_name(Value* v);  ///< interned; a name that is no string is left to CPython
   Value* list_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
@@ -389,6 +390,8 @@ class Tracer {
     }
   }
   int outer_nesting() const { return nesting_; }
+  /// Number of the outermost frame's present instruction: where what is made now can be made for real (Value::created_at).
+  int64_t instruction_of_call() const { return outer_instruction_; }
   size_t depth() const { return frames_.size(); }
   const Options& options() const { return options_; }
 

@@ -33,7 +33,7 @@ enum class Kind : uint8_t {
   kGenerator,  ///< suspended frame
   kDictView,   ///< items[0] = dict; `number`: 0 keys, 1 values, 2 items
   kPartial,    ///< functools.partial made here: items: function, args tuple, keywords dict
-  kTraceback,  ///< traceback of an exception made here, as it was when it was read: `exception`
+  kTraceback,  ///< entry of the traceback of an exception made here: `entry`, items[0]: the next one or null
   kNative,     ///< an object of C made here: `object` is a twin that has seen the same `calls`
   kIdentity,   ///< id() of items[0]
 };
@@ -62,6 +62,7 @@ struct DictEntry {
 struct DictData {
   std::vector<DictEntry> entries;
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
+  int layout = 0;                                 ///< changes with every key that comes or goes
 };
 
 /// One entry of the traceback of an exception raised in the trace.
@@ -78,7 +79,7 @@ struct ExceptionData {
   Value *name = nullptr, *owner = nullptr;  ///< AttributeError.name and .obj, NameError.name
   bool suppress = false;                  ///< __suppress_context__
   bool initialised = false;               ///< the native __init__ ran
-  std::vector<TracebackEntry> traceback;  ///< in the order they were added: innermost first
+  Value* traceback = nullptr;             ///< kTraceback or a live one: its outermost entry
 };
 
 /// One step in a set's history. The order a set is iterated in depends on how it came about, so a set is
@@ -132,7 +133,8 @@ struct Value {
   PyObject *globals = nullptr, *builtins = nullptr, *qualname = nullptr;
   std::unique_ptr<SymFrame> frame;    ///< kGenerator
   Value* handled = nullptr;           ///< kGenerator: what it handles while it is suspended
-  std::unique_ptr<ExceptionData> exception;  ///< kInstance of an exception class, kTraceback
+  std::unique_ptr<ExceptionData> exception;  ///< kInstance of an exception class
+  std::unique_ptr<TracebackEntry> entry;     ///< kTraceback
   std::vector<SetOperation> history;  ///< kSet
   int64_t position = 0, stop = 0, step = 1;
   int64_t created_at = 0;  ///< outer instruction count, for what can only be made anew by that instruction

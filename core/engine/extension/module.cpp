@@ -9,6 +9,7 @@
 #include "core/engine/extension/profile_bindings.h"
 #include "core/engine/extension/plans.h"
 #include "core/engine/extension/skipped_body.h"
+#include "core/resume/prepare.h"
 #include "core/segment/options.h"
 #include "core/segment/region.h"
 #include "core/torch/registry.h"
@@ -226,6 +227,8 @@ PyMODINIT_FUNC PyInit__breakline() {
   using namespace breakline;
   PyObject* m = PyModule_Create(&engine::kModule);
   if (!m) return nullptr;
+  resume::prepare_frame_builtins();
+  resume::prepare_trampolines();
   engine::install_error_raiser();
   engine::install_skipped_body();
   bool ok = engine::add_compiled_function(m) == 0 && engine::add_measure_functions(m) == 0 && engine::add_profile_functions(m) == 0 && engine::add_knowledge_functions(m) == 0;

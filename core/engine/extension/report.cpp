@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a root has compiled, as the target entry of core/protocol/README.md.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "core/diagnose/reasons.h"
 #include "core/engine/extension/compiled_function.h"
@@ -230,11 +232,12 @@ PyObject* report_of(Root& root) {
     }
     d.put("skipped_frames", skipped.object);
     List list;
-    bool effects = false;
-    for (Segment* s : segments) {
-      list.add(segment_entry(*s));
-      effects = effects || s->side_effects;
-    }
+    for (Segment* s : segments) list.add(segment_entry(*s));
+    // What is written within the program is put back after a recompile; what these do is seen outside, each time.
+    constexpr std::array<std::string_view, 5> kOutside = {"print", "file-io", "logging", "warning", "operating-system"};
+    const bool effects = std::any_of(root.breaks.begin(), root.breaks.end(), [&](const segment::BreakRecord& b) {
+      return b.live && std::find(kOutside.begin(), kOutside.end(), b.info.reason) != kOutside.end();
+    });
     d.put("segments", list.object);
     List edges;
     for (const segment::Edge& e : root.edges) {

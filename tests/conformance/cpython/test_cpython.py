@@ -38,8 +38,9 @@ KNOWN = {
 
 
 def methods(cls):
+    """Test methods, those of mixed-in classes too: they run with this class's own settings."""
     for name in dir(cls):
-        function = cls.__dict__.get(name)
+        function = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), None)
         if name.startswith("test") and isinstance(function, types.FunctionType):
             yield name, function
 
@@ -114,6 +115,7 @@ def both(name):
 
     import breakline
 
+    breakline.compile(lambda: None)()  # loads PyTorch where there is one
     gc.freeze()  # tests that collect again and again need not look at what was loaded before
     native, count = outcome(module)
     native_examples, examples_count = examples(module, exec)

@@ -4,10 +4,14 @@
 Compared after every call, bit for bit under the replay plan: result, printed text, LOG and G, exception (type, text, context chain,
 traceback function, line and columns), the arguments afterwards, and which tensors share memory.
 
-  test_fuzz.py [--programs N] [--first SEED] [--leg replay|executor|cpu] [--plain] [--force-every K] [--fault NAME] [--show SEED]
-               [--reduce SEED]
+  test_fuzz.py [--programs N] [--first SEED | --rolling] [--leg replay|executor|cpu] [--plain] [--force-every K] [--mutate]
+               [--minimal] [--threads] [--fault NAME] [--show SEED] [--reduce SEED]
 
 --plain (and any interpreter without PyTorch) runs the same programs on tensors that are plain Python objects.
+--mutate changes something reachable between the calls (a class attribute, a method, a default, a global, a flag).
+--minimal changes what the program never looks at, and expects no new segment.
+--threads makes the calls on two threads in turn.
+--rolling starts at a seed of chance (printed): for long runs by hand.
 --fault plants a known defect and expects differences. Ends with coverage and asserts it.
 """
 
@@ -15,6 +19,8 @@ import argparse
 import collections
 import contextlib
 import importlib.util
+import queue
+import threading
 import io
 import os
 import sys
@@ -24,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
 import generator  # noqa: E402
+import mutations  # noqa: E402
 import plain_torch  # noqa: E402
 from harness import bits_equal, error_facts, run_child, seed_all  # noqa: E402
 
@@ -79,26 +86,61 @@ def sharing(values):
     return [(i, j, offset(flat[i]) - offset(flat[j])) for i in range(len(flat)) for j in range(i) if base[i] == base[j]]
 
 
-def observe(source, path, seed, wrap, names):
+class Turns:
+    """Calls made on two threads in turn, each waited for; or on the caller's own."""
+
+    def __init__(self, threads):
+        self.jobs = [queue.Queue() for _ in range(2 if threads else 0)]
+        self.done = queue.Queue()
+        for jobs in self.jobs:
+            threading.Thread(target=self.work, args=(jobs,), daemon=True).start()
+
+    def work(self, jobs):
+        while (job := jobs.get()) is not None:
+            try:
+                self.done.put((job(), None))
+            except BaseException as e:
+                self.done.put((None, e))
+
+    def __call__(self, call, job):
+        if not self.jobs:
+            return job()
+        self.jobs[call % 2].put(job)
+        result, error = self.done.get()
+        if error is not None:
+            raise error
+        return result
+
+    def end(self):
+        for jobs in self.jobs:
+            jobs.put(None)
+
+
+def observe(source, path, seed, wrap, names, options):
     """Runs one program CALLS times and returns the list of everything that can be seen."""
     space = {"__name__": "fuzzed", "__file__": path, **names}
     exec(compile(source, path, "exec"), space)
     fn = wrap(space["f"])
     facts = []
+    turns = Turns(options.threads)
     for call in range(CALLS):
         args = generator.arguments(space, seed, call)
+        flags = mutations.between(space, seed, call, generator.plain) if options.mutate else contextlib.nullcontext()
+        if options.minimal:
+            mutations.unseen(space, call)
         if not generator.plain:
             seed_all(call)
         out = io.StringIO()
         result = error = None
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), flags:
             try:
-                result = fn(*args)
+                result = turns(call, lambda: fn(*args))
             except Exception as e:
                 error = error_facts(e, path)
         facts.append({"result": result, "error": error, "printed": out.getvalue(), "log": list(space["LOG"]), "G": space["G"],
                       "args": args[:5], "thing": vars(args[5]), "THING": vars(space["THING"]),
                       "sharing": sharing([result, args, space["LOG"]])})
+    turns.end()
     return facts, fn
 
 
@@ -127,15 +169,22 @@ def difference(want, got, equal):
     return None
 
 
-def compare(source, seed, leg):
+def compare(source, seed, options):
     """None when equal, else a text. Plus the stats of the compiled function."""
     import breakline
 
+    leg = options.leg
     path = f"/fuzz/program_{seed}.py"
-    want, _ = observe(source, path, seed, lambda f: f, {"gb": lambda msg=None: None, "region": PlainRegion})
+    want, _ = observe(source, path, seed, lambda f: f, {"gb": lambda msg=None: None, "region": PlainRegion}, options)
     plan = None if leg == "cpu" else "replay"
-    got, fn = observe(source, path, seed, lambda f: breakline.compile(f, plan=plan),
-                      {"gb": breakline.graph_break, "region": breakline.error_on_graph_break})
+    names = {"gb": breakline.graph_break, "region": breakline.error_on_graph_break}
+    got, fn = observe(source, path, seed, lambda f: breakline.compile(f, plan=plan), names, options)
+    if options.minimal:
+        still = argparse.Namespace(**{**vars(options), "minimal": False})
+        _, other = observe(source, path, seed, lambda f: breakline.compile(f, plan=plan), names, still)
+        made, least = len(fn.target_report()["segments"]), len(other.target_report()["segments"])
+        if made > least:
+            return f"{made} segments where {least} do", dict(fn.stats), fn.target_report()
     equal = plain_torch.same if generator.plain else close if leg == "cpu" else bits_equal
     return difference(want, got, equal), dict(fn.stats), fn.target_report()
 
@@ -163,7 +212,7 @@ def batch(seeds, options):
     for seed in seeds:
         source = generator.program(seed)
         try:
-            diff, stats, report = compare(source, seed, options.leg)
+            diff, stats, report = compare(source, seed, options)
         except BaseException:
             diff, stats, report = "harness: " + traceback.format_exc()[-2500:], {}, {}
         skipped = [s.get("reason") for s in report.get("skipped_frames", [])]
@@ -184,7 +233,7 @@ def reduce(seed, options):
 
         def work():
             setup(options)
-            return compare(source, seed, options.leg)[0]
+            return compare(source, seed, options)[0]
 
         answer = run_child(work, 30)
         return answer is not None and not (isinstance(answer, str) and answer.startswith("harness"))
@@ -204,7 +253,7 @@ def reduce(seed, options):
 
     def final():
         setup(options)
-        return compare(source, seed, options.leg)[0]
+        return compare(source, seed, options)[0]
 
     print("-----\n", run_child(final, 30))
 
@@ -216,11 +265,18 @@ def main():
     parser.add_argument("--leg", choices=["replay", "executor", "cpu"], default="replay")
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--force-every", type=int, default=0)
+    parser.add_argument("--mutate", action="store_true")
+    parser.add_argument("--minimal", action="store_true")
+    parser.add_argument("--threads", action="store_true")
+    parser.add_argument("--rolling", action="store_true")
     parser.add_argument("--fault", default="")
     parser.add_argument("--show", type=int)
     parser.add_argument("--reduce", type=int)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    if options.rolling:
+        options.first = int.from_bytes(os.urandom(4), "big")
+        print("first seed", options.first)
     generator.plain = options.plain or importlib.util.find_spec("torch") is None
     if options.show is not None:
         print(generator.program(options.show))

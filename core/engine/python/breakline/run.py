@@ -45,12 +45,20 @@ def main(arguments):
             raise faults.bad_input("missing_target", f"{given} is no file: breakline run takes a script.")
         _native.ready()
         path = os.path.abspath(given)
-        code = targets.compile_source(targets.read_source(path), path)
+        source = targets.read_source(path)
     except faults.Fault as fault:
         sys.stderr.write(f"breakline run: {fault.sentence}\n")
         return 2
     except _native.EngineMissing as error:
         sys.stderr.write(f"breakline run: {error}\n")
+        return 2
+    try:
+        code = compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError as error:  # as plain Python says it
+        sys.__excepthook__(type(error), error.with_traceback(None), None)
+        return 1
+    except ValueError as error:
+        sys.stderr.write(f"breakline run: {given} is no Python file: {error}.\n")
         return 2
     standin.install()
     sys.argv = [given, *arguments[1:]]

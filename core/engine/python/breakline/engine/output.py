@@ -36,6 +36,23 @@ class Capture:
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
         threading.Thread(target=self._pump, name="breakline-output", daemon=True).start()
+        self._flush_before_exit()
+
+    def _flush_before_exit(self):
+        """os._exit ends the process at once: what was written before has to be forwarded first."""
+        leave, own = os._exit, os.getpid()
+
+        def _exit(status):
+            if os.getpid() == own:
+                for stream in (sys.stdout, sys.stderr):  # plain Python drops what is buffered; a line is not, as on a terminal
+                    if stream.line_buffering:
+                        stream.flush()
+                with self._lock:
+                    for read_end in self._pipes:
+                        self._drain(read_end)
+            leave(status)
+
+        os._exit = _exit
 
     def _pump(self):
         while True:
