@@ -86,6 +86,7 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (v->kind == Kind::kList) return t.list_method(v, "copy", self, none);
   if (v->kind == Kind::kDict)
     if (Value* d = t.dict_method(v, "copy", self, none)) return d;
+  if (Value* f = v->kind == Kind::kTuple && v->type ? t.special_method(v, "__copy__") : nullptr) return t.call_nested(f, {v});
   if (v->kind == Kind::kConstant || v->kind == Kind::kTuple) return v;
   if (v->kind == Kind::kLive || v->kind == Kind::kInstance) {
     if (Value* f = t.special_method(v, "__copy__")) return t.call_nested(f, {v});

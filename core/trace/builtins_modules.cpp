@@ -95,7 +95,11 @@ Value* do_is_not(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(
 Value* do_contains(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.contains(a.at(0), a.at(1))); }
 Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   if (t.force(a.at(0))->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__index__"}});
-  if (Value* m = t.special_method(a[0], "__index__")) return t.call_nested(m, {a[0]});
+  if (Value* m = t.special_method(a[0], "__index__")) {
+    PyObject* n = t.constant_of(t.call_nested(m, {a[0]}));
+    if (!n || !PyLong_CheckExact(n)) t.quiet("__index__ returned another type", true);
+    return t.constant(n);
+  }
   return t.fold(f, a, k);
 }
 Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }

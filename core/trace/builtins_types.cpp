@@ -25,6 +25,9 @@ Value* do_tuple(Tracer& t, PyObject*, Values& a, Keywords&) {
 void fill_dict(Tracer& t, Value* d, Values& a, Keywords& k) {
   if (!a.empty()) {
     Value* from = t.force(a[0]);
+    // A dict that is iterated as dicts are is taken as it is, whatever its other methods say.
+    if (Value* held = t.payload(from); held && held->kind == Kind::kDict && !held->type && !t.special_method(from, "__iter__")) from = held;
+    if (from->kind == Kind::kTuple && from->type && t.lookup(from->type, py::intern("keys"))) t.stop("constructor", {{"class", "dict"}});
     if (from->kind == Kind::kDict) {
       t.dict_load(from);
       std::vector<DictEntry> entries = from->dict->entries;
@@ -147,6 +150,7 @@ Value* do_enumerate(Tracer& t, PyObject*, Values& a, Keywords& k) {
 }
 Value* do_reversed(Tracer& t, PyObject*, Values& a, Keywords&) {
   Value* v = t.force(a[0]);
+  if (Value* f = v->kind == Kind::kTuple && v->type ? t.special_method(v, "__reversed__") : nullptr) return t.call_nested(f, {v});
   if (v->kind == Kind::kList || v->kind == Kind::kTuple) {
     Value* it = t.make(Kind::kIterator);
     it->iterator = IteratorKind::kReversed;

@@ -46,7 +46,7 @@ bool Tracer::own_hash(Value* key, Py_hash_t* hash) {
   // The dict itself asks again when it is rebuilt: nothing may tell.
   if (!h || !PyLong_CheckExact(h) || effects_.size() != before || touched_.size() != touched || graph_->nodes.size() != nodes)
     stop("unhashable-key", {{"type", type_of(key)->tp_name}});
-  *hash = PyObject_Hash(h);
+  *hash = hash_of_answer(constant(h));
   return true;
 }
 
@@ -105,7 +105,8 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   }
   if (!k) {
     if (key->kind == Kind::kTuple || key->kind == Kind::kList || key->kind == Kind::kDict || key->kind == Kind::kSet ||
-        key->kind == Kind::kTensor || key->kind == Kind::kInstance) {
+        key->kind == Kind::kTensor || key->kind == Kind::kInstance || key->kind == Kind::kNative || key->kind == Kind::kDictView ||
+        key->kind == Kind::kSlice) {
       bool identity = key->kind == Kind::kTensor ||
                       (key->kind == Kind::kInstance &&
                        reinterpret_cast<PyTypeObject*>(key->object)->tp_hash == PyBaseObject_Type.tp_hash);

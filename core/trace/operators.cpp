@@ -58,19 +58,36 @@ Value* Tracer::special_method(Value* self, const char* name) {
   return f && PyFunction_Check(f) ? constant(f) : nullptr;
 }
 
+Value* Tracer::returned(Value* r, PyTypeObject* type, const char* method) {
+  force(r);
+  PyTypeObject* is = r->kind == Kind::kTensor ? nullptr : type_of(r);
+  if (!is || !PyType_IsSubtype(is, type)) quiet(std::string(method) + " returned another type", true);
+  return r;
+}
+
+Py_hash_t Tracer::hash_of_answer(Value* r) {
+  PyObject* h = need_constant(returned(r, &PyLong_Type, "__hash__"), "hash");
+  Py_hash_t n = PyLong_AsSsize_t(h);
+  if (n == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    n = PyLong_Type.tp_hash(h);
+  }
+  return n == -1 ? -2 : n;
+}
+
 int Tracer::truth(Value* v) {
   force(v);
   switch (v->kind) {
     case Kind::kConstant: {
       if (Py_TYPE(v->object) == &PyType_Type || PyFunction_Check(v->object) || PyModule_Check(v->object)) return 1;
-      if (Value* f = special_method(v, "__bool__")) return truth(call_nested(f, {v}));
+      if (Value* f = special_method(v, "__bool__")) return truth(returned(call_nested(f, {v}), &PyBool_Type, "__bool__"));
       if (PyType_Check(v->object)) return special_method(v, "__len__") ? truth(length(v)) : 1;
       int r = PyObject_IsTrue(v->object);
       if (r < 0) quiet("truth", true);
       return r;
     }
     case Kind::kTuple:
-      if (v->type && special_method(v, "__bool__")) return truth(call_nested(special_method(v, "__bool__"), {v}));
+      if (v->type && special_method(v, "__bool__")) return truth(returned(call_nested(special_method(v, "__bool__"), {v}), &PyBool_Type, "__bool__"));
       return !v->items.empty();
     case Kind::kList:
       if (v->source >= 0 && !v->loaded && !v->items.empty()) return 1;
@@ -112,10 +129,20 @@ int Tracer::truth(Value* v) {
   }
 }
 
+Value* Tracer::asked_length(Value* method, Value* v) {
+  Value* n = call_nested(method, {v});
+  int64_t size;
+  PyObject* c = constant_of(n);
+  if (!c || !PyLong_CheckExact(c) || !int_of(n, &size) || size < 0) quiet("len", true);
+  return n;
+}
+
 Value* Tracer::length(Value* v) {
   force(v);
   switch (v->kind) {
-    case Kind::kTuple: return integer(static_cast<int64_t>(v->items.size()));
+    case Kind::kTuple:
+      if (Value* f = v->type ? special_method(v, "__len__") : nullptr) return asked_length(f, v);
+      return integer(static_cast<int64_t>(v->items.size()));
     case Kind::kList: return integer(list_size(v));
     case Kind::kDict: return integer(dict_size(v));
     case Kind::kDictView: return integer(dict_size(v->items[0]));
@@ -124,11 +151,10 @@ Value* Tracer::length(Value* v) {
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
       return size_of(v, 0);
     case Kind::kConstant: {
-      if (Value* f = special_method(v, "__len__")) return call_nested(f, {v});
-      if (PyType_Check(v->object)) {
-        PyObject* f = lookup(Py_TYPE(v->object), py::intern("__len__"));
-        if (f && PyFunction_Check(f)) return call_nested(constant(f), {v});
-      }
+      Value* f = special_method(v, "__len__");
+      if (PyObject* of_class = PyType_Check(v->object) ? lookup(Py_TYPE(v->object), py::intern("__len__")) : nullptr; of_class && PyFunction_Check(of_class))
+        f = constant(of_class);
+      if (f) return asked_length(f, v);
       Py_ssize_t n = PyObject_Size(v->object);
       if (n < 0) quiet("len", true);
       return integer(n);
@@ -137,13 +163,7 @@ Value* Tracer::length(Value* v) {
       if (Py_ssize_t n = PyObject_Size(v->object); n >= 0) return integer(n);
       quiet("len", true);
     default:
-      if (Value* f = special_method(v, "__len__")) {
-        Value* n = call_nested(f, {v});
-        int64_t size;
-        PyObject* c = constant_of(n);
-        if (!c || !PyLong_CheckExact(c) || !int_of(n, &size) || size < 0) quiet("len", true);
-        return n;
-      }
+      if (Value* f = special_method(v, "__len__")) return asked_length(f, v);
       if (Value* p = payload(v)) return length(p);
       if (v->kind == Kind::kInstance || v->kind == Kind::kLive) {
         if (!lookup(type_of(v), py::intern("__len__"))) quiet("len", true);
@@ -256,6 +276,7 @@ bool Tracer::contains(Value* c, Value* k) {
     case Kind::kList:
     case Kind::kIterator:
     case Kind::kGenerator: {
+      if (Value* f = c->kind == Kind::kTuple && c->type ? special_method(c, "__contains__") : nullptr) return truth(call_nested(f, {c, k}));
       if (c->kind == Kind::kIterator || c->kind == Kind::kGenerator) {
         while (Value* x = next_of(c))
           if (identical_or_equal(*this, x, k)) return true;
@@ -315,6 +336,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     bool known = other->kind == Kind::kTensor || other->kind == Kind::kConstant || (other->kind == Kind::kLive && other->dynamic);
     if (!known && (other->kind == Kind::kInstance || other->kind == Kind::kLive) && !(torch::available() && other->kind == Kind::kLive && torch::is_tensor(other->object))) {
+      for (PyTypeObject* number : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
+        if (PyType_IsSubtype(type_of(other), number)) stop("function-call", {{"function", kBinary[base].function}, {"args", describe(a) + ", " + describe(b)}});
       // Its class answers first when it stands on the left; on the right, once the tensor has declined.
       const bool left = other == a, foreign = special_method(other, "__torch_function__") || lookup(type_of(other), py::intern("__torch_function__")) ||
                                               lookup(type_of(other), py::intern("__array__")) || lookup(type_of(other), py::intern("__getitem__"));
@@ -421,15 +444,21 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return s->kind == Kind::kList ? list(std::move(all)) : tuple(std::move(all));
     }
   }
+  if (in_place && base == 7) {
+    Value* into = a->kind == Kind::kDict ? a : payload(a);
+    if (into && into->kind == Kind::kDict && !special_method(a, "__ior__")) {
+      Values args = {into, b};
+      Keywords no_words;
+      if (!dict_method(into, "update", args, no_words)) quiet("dict update", true);
+      return a;
+    }
+  }
   if (base == 7 && a->kind == Kind::kDict && b->kind == Kind::kDict && !a->type && !b->type) {
     dict_load(b);
-    Value* out = a;
-    if (!in_place) {
-      dict_load(a);
-      out = new_dict();
-      out->dict = std::make_unique<DictData>();
-      out->dict->entries = a->dict->entries;
-    }
+    dict_load(a);
+    Value* out = new_dict();
+    out->dict = std::make_unique<DictData>();
+    out->dict->entries = a->dict->entries;
     std::vector<DictEntry> add = b->dict ? b->dict->entries : std::vector<DictEntry>();
     for (DictEntry& e : add) dict_set(out, e.key, e.value);
     return out;
@@ -478,13 +507,32 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   stop("builtin", {{"function", std::string(kBinary[base].function)}, {"arg_types", describe(a) + ", " + describe(b)}});
 }
 
+/// Whether two dicts are equal; ordered ones also by the order of their keys.
+bool Tracer::equal_dicts(Value* a, Value* b) {
+  if (a == b) return true;
+  if (dict_size(a) != dict_size(b)) return false;
+  dict_load(a);
+  const std::vector<DictEntry> entries = a->dict ? a->dict->entries : std::vector<DictEntry>();
+  for (const DictEntry& e : entries) {
+    if (!e.value) continue;
+    Value* other = dict_get(b, e.key);
+    if (!other || !identical_or_equal(*this, e.value, other)) return false;
+  }
+  const auto ordered = [](Value* d) { return d->type && PyType_IsSubtype(d->type, ordered_dict_type()); };
+  if (!ordered(a) || !ordered(b)) return true;
+  const Values left = drain(a), right = drain(b);
+  for (size_t i = 0; i < left.size() && i < right.size(); ++i)
+    if (!identical_or_equal(*this, left[i], right[i])) return false;
+  return true;
+}
+
 Value* Tracer::compare(int op, Value* a, Value* b) {
   force(a);
   force(b);
   if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
-    if (other->kind == Kind::kConstant && !is_number(other->object)) {
+    if (other->kind == Kind::kConstant && !is_number(other->object) && !PyComplex_Check(other->object)) {
       // tensor == None and the like: Tensor.__eq__ gives NotImplemented, so identity decides.
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
       quiet("comparison", true);
@@ -529,8 +577,10 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     return v->kind == Kind::kList ? (v->type ? 3 : 2) : 0;
   };
   int ka = sequence_kind(a), kb = sequence_kind(b);
-  if (!equality && ka && ka == kb && !(a->kind == Kind::kTuple && a->type && special_method(a, kCompareMethods[op])) &&
-      !(b->kind == Kind::kTuple && b->type && special_method(b, kCompareMethods[op]))) {
+  // A named tuple or another subclass of tuple may compare by a method of its own.
+  const auto overrides = [&](Value* v, int which) { return v->kind == Kind::kTuple && v->type && special_method(v, kCompareMethods[which]); };
+  const bool by_method = overrides(a, op) || overrides(b, kSwapped[op]) || (op == Py_NE && (overrides(a, Py_EQ) || overrides(b, Py_EQ)));
+  if (!equality && ka && ka == kb && !by_method) {
     // The first items that differ decide.
     Values left = drain(a), right = drain(b);
     for (size_t i = 0; i < left.size() && i < right.size(); ++i)
@@ -538,7 +588,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     const int order = left.size() < right.size() ? -1 : left.size() > right.size();
     return boolean(op == Py_LT ? order < 0 : op == Py_LE ? order <= 0 : op == Py_GT ? order > 0 : order >= 0);
   }
-  if (equality && (ka || kb)) {
+  if (equality && (ka || kb) && !by_method) {
     if (ka && kb) {
       if (ka != kb) return boolean(op == Py_NE);
       Values left = drain(a), right = drain(b);
@@ -550,23 +600,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     Value* other = ka ? b : a;
     if (other->kind == Kind::kConstant || other->kind == Kind::kDict || other->kind == Kind::kSet) return boolean(op == Py_NE);
   }
-  if (equality && a->kind == Kind::kDict && b->kind == Kind::kDict) {
-    if (a == b) return boolean(op == Py_EQ);
-    if (dict_size(a) != dict_size(b)) return boolean(op == Py_NE);
-    dict_load(a);
-    std::vector<DictEntry> entries = a->dict ? a->dict->entries : std::vector<DictEntry>();
-    for (DictEntry& e : entries) {
-      Value* other = dict_get(b, e.key);
-      if (!other || !identical_or_equal(*this, e.value, other)) return boolean(op == Py_NE);
-    }
-    if (a->type == ordered_dict_type() && b->type == ordered_dict_type()) {  // their order counts
-      dict_load(b);
-      std::vector<DictEntry> others = b->dict ? b->dict->entries : std::vector<DictEntry>();
-      for (size_t i = 0; i < entries.size() && i < others.size(); ++i)
-        if (!identical_or_equal(*this, entries[i].key, others[i].key)) return boolean(op == Py_NE);
-    }
-    return boolean(op == Py_EQ);
-  }
+  if (equality && a->kind == Kind::kDict && b->kind == Kind::kDict) return boolean(equal_dicts(a, b) == (op == Py_EQ));
   if (a->kind == Kind::kDictView || b->kind == Kind::kDictView) {
     Value *x = view_as_set(a), *y = view_as_set(b);
     if (x && y) return compare(op, x, y);
@@ -580,37 +614,51 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     if (!r) quiet("comparison", true);
     return constant_new(r);
   }
+  const auto is_frozen = [](Value* v) { return v->kind == Kind::kConstant && PyFrozenSet_CheckExact(v->object); };
+  if ((a->kind == Kind::kSet && is_frozen(b)) || (is_frozen(a) && b->kind == Kind::kSet)) {
+    Value* s = a->kind == Kind::kSet ? a : b;
+    if (s->source < 0 && !s->items.empty()) stop("builtin", {{"function", "comparison of sets of objects"}});
+    PyObject* r = PyObject_RichCompare(s == a ? s->shadow : a->object, s == b ? s->shadow : b->object, op);
+    if (!r) quiet("comparison", true);
+    return constant_new(r);
+  }
   bool declined = false;  // a method gave NotImplemented
   auto try_method = [&](Value* self, int which, Value* other) -> Value* {
     Value* f = special_method(self, kCompareMethods[which]);
+    bool inverted = false;
+    if (!f && which == Py_NE && lookup(type_of(self), py::intern("__ne__")) == py::type_lookup(&PyBaseObject_Type, py::intern("__ne__"))) {
+      f = special_method(self, "__eq__");  // which object's __ne__ asks
+      inverted = true;
+    }
     if (!f) return nullptr;
     Value* r = force(call_nested(f, {self, other}));
-    declined = declined || (r->kind == Kind::kConstant && r->object == Py_NotImplemented);
-    return r->kind == Kind::kConstant && r->object == Py_NotImplemented ? nullptr : r;
+    const bool no = r->kind == Kind::kConstant && r->object == Py_NotImplemented;
+    declined = declined || no;
+    return no ? nullptr : inverted ? boolean(!truth(r)) : r;
   };
-  bool right_first = (b->kind == Kind::kLive || b->kind == Kind::kInstance) && type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a));
+  const bool b_has_class = b->kind == Kind::kLive || b->kind == Kind::kInstance || (b->kind == Kind::kTuple && b->type);
+  bool right_first = b_has_class && type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a));
   if (right_first)
     if (Value* r = try_method(b, kSwapped[op], a)) return r;
   if (Value* r = try_method(a, op, b)) return r;
   if (!right_first)
     if (Value* r = try_method(b, kSwapped[op], a)) return r;
-  if (op == Py_NE && !declined) {  // object.__ne__ asks __eq__
-    if (special_method(a, "__eq__") || special_method(b, "__eq__")) return boolean(!equal(a, b));
+  if (equality) {
+    // A builtin container on either side that compares as such takes the other for what it holds.
+    const auto held = [this](Value* v) {
+      if (v->kind == Kind::kTuple && v->type) return tuple(v->items);
+      Value* p = payload(v);
+      return p ? p : v;
+    };
+    const auto natively = [&](Value* v) {
+      const bool container = v->kind == Kind::kDict || v->kind == Kind::kList || v->kind == Kind::kSet || v->kind == Kind::kTuple || held(v) != v;
+      return container && !special_method(v, "__eq__");
+    };
+    Value *p = held(a), *q = held(b);
+    if ((p != a || q != b) && (natively(a) || natively(b))) return compare(op, p, q);
   }
-  if (declined && equality) {
-    // A container that stands on the other side answers with its own way to be equal.
-    Value *x = special_method(a, kCompareMethods[op]) ? b : a, *y = x == b ? a : b;
-    Value *left = payload(x) ? plain_payload(x, kCompareMethods[op]) : x, *right = payload(y) ? payload(y) : y;
-    if (left && right && left->kind == right->kind && (left->kind == Kind::kDict || left->kind == Kind::kList)) return compare(op, left, right);
-    return boolean(same(a, b) == (op == Py_EQ));
-  }
+  if (declined && equality) return boolean(same(a, b) == (op == Py_EQ));
   if (declined) quiet("comparison", true);
-  if (Value* p = plain_payload(a, "__eq__")) {
-    Value* q = payload(b) ? plain_payload(b, "__eq__") : b;
-    if (q && (op == Py_EQ || op == Py_NE)) return compare(op, p, q);
-  } else if (Value* q = plain_payload(b, "__eq__")) {
-    if (op == Py_EQ || op == Py_NE) return compare(op, a, q);
-  }
   if (equality && a->kind == Kind::kMethod && b->kind == Kind::kMethod) {
     const bool one = same(a->items[0], b->items[0]) && same(a->items[1], b->items[1]);
     return boolean(one == (op == Py_EQ));

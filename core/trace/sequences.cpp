@@ -156,7 +156,7 @@ Value* Tracer::iterator_of(Value* v) {
       }
       if (PyType_Check(o)) {  // an enum class
         PyObject* f = lookup(Py_TYPE(o), py::intern("__iter__"));
-        if (f && PyFunction_Check(f)) return iterator_of(call_nested(constant(f), {v}));
+        if (f && PyFunction_Check(f)) return as_iterator(call_nested(constant(f), {v}));
       }
       if (!Py_TYPE(o)->tp_iter) quiet("iter", true);
       stop("builtin", {{"function", "iter"}, {"arg_types", Py_TYPE(o)->tp_name}});
@@ -171,10 +171,7 @@ Value* Tracer::iterator_of(Value* v) {
       PyTypeObject* t = type_of(v);
       PyObject* f = lookup(t, py::intern("__iter__"));
       if (f && PyFunction_Check(f)) {
-        Value* r = call_nested(constant(f), {v});
-        if (r == v || r->kind == Kind::kIterator || r->kind == Kind::kGenerator) return r;
-        force(r);
-        return r->kind == Kind::kLive || r->kind == Kind::kInstance ? r : iterator_of(r);
+        return as_iterator(call_nested(constant(f), {v}));
       }
       if (Value* p = payload(v)) return iterator_of(p);
       if (v->kind == Kind::kLive && t->tp_iter == PyObject_SelfIter && t->tp_iternext) return v;
@@ -197,6 +194,17 @@ Value* Tracer::iterator_of(Value* v) {
     default: break;
   }
   stop("builtin", {{"function", "iter"}, {"arg_types", describe(v)}});
+}
+
+Value* Tracer::as_iterator(Value* r) {
+  if (r->kind == Kind::kIterator || r->kind == Kind::kGenerator) return r;
+  force(r);
+  const bool known = r->kind == Kind::kLive || r->kind == Kind::kInstance || r->kind == Kind::kConstant;
+  if (r->kind == Kind::kIterator || r->kind == Kind::kGenerator) return r;
+  if (!known) quiet("iter() returned non-iterator", true);
+  iternextfunc next = type_of(r)->tp_iternext;
+  if (!next || next == &_PyObject_NextNotImplemented) quiet("iter() returned non-iterator", true);
+  return r->kind == Kind::kConstant ? iterator_of(r) : r;
 }
 
 Value* Tracer::next_of(Value* it) {

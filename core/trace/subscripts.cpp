@@ -23,7 +23,9 @@ Value* Tracer::subscript(Value* c, Value* k) {
       PyObject* i = constant_of(k);
       if (!i) {
         if (k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
-        if (Value* f = special_method(k, "__index__")) i = need_constant(call_nested(f, {k}), "index");
+        // An int of a class of its own counts as it is.
+        const bool number = (k->kind == Kind::kLive || k->kind == Kind::kInstance) && PyType_IsSubtype(type_of(k), &PyLong_Type);
+        if (Value* f = number ? nullptr : special_method(k, "__index__")) i = need_constant(returned(call_nested(f, {k}), &PyLong_Type, "__index__"), "index");
         else stop("not-constant", {{"value", "index " + describe(k)}});
       }
       Py_ssize_t n = c->kind == Kind::kList ? list_size(c) : static_cast<Py_ssize_t>(c->items.size());

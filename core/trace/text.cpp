@@ -44,9 +44,14 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
     if (v->kind == Kind::kDict && !v->type)
       if (PyObject* d = t.constant_copy(v)) return t.constant_new(conversion == 3 ? PyObject_ASCII(d) : PyObject_Repr(d));
     const char* name = conversion == 1 ? "__str__" : "__repr__";
-    if (Value* f = t.special_method(v, name)) return t.call_nested(f, {v});
-    if (conversion == 1)
-      if (Value* f = t.special_method(v, "__repr__")) return t.call_nested(f, {v});
+    Value* f = t.special_method(v, name);
+    // object's __str__ is the one that asks for the repr.
+    if (conversion == 1 && !f && t.lookup(t.type_of(v), py::intern("__str__")) == py::type_lookup(&PyBaseObject_Type, py::intern("__str__")))
+      f = t.special_method(v, "__repr__");
+    if (f) {
+      Value* text = t.returned(t.call_nested(f, {v}), &PyUnicode_Type, name);
+      return conversion == 3 ? t.constant_new(PyUnicode_FromEncodedObject(py::check(PyUnicode_AsEncodedString(t.need_constant(text, "text"), "ascii", "backslashreplace")).get(), "ascii", "strict")) : text;
+    }
     if (v->exception)
       if (PyObject* e = t.real_exception(v)) return t.constant_new(conversion == 1 ? PyObject_Str(e) : conversion == 2 ? PyObject_Repr(e) : PyObject_ASCII(e));
     if (v->kind == Kind::kLive && PyExceptionInstance_Check(v->object)) t.quiet("text of an exception");
@@ -64,10 +69,10 @@ Value* format_symbolically(Tracer& t, Value* v, Value* spec, int conversion) {
   PyObject* c = t.constant_of(v);
   if (!c) {
     if (!s || PyUnicode_GET_LENGTH(s) == 0) {
-      if (Value* f = t.special_method(v, "__format__")) return t.call_nested(f, {v, t.text("")});
+      if (Value* f = t.special_method(v, "__format__")) return t.returned(t.call_nested(f, {v, t.text("")}), &PyUnicode_Type, "__format__");
       return text_symbolically(t, v, 1);
     }
-    if (Value* f = t.special_method(v, "__format__")) return t.call_nested(f, {v, spec});
+    if (Value* f = t.special_method(v, "__format__")) return t.returned(t.call_nested(f, {v, spec}), &PyUnicode_Type, "__format__");
     t.stop("builtin", {{"function", "format"}, {"arg_types", t.describe(v)}});
   }
   if (PyFunction_Check(c) || PyMethod_Check(c)) t.stop("builtin", {{"function", "format"}, {"arg_types", "function"}});

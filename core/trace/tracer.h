@@ -299,6 +299,12 @@ class Tracer {
   /// list.append, dict.get … on a tracked container; null when not known.
   /// `owner`: the class of C that defines the method; null for one of a container itself.
   Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner = nullptr);
+  bool equal_dicts(Value* a, Value* b);
+  Value* as_iterator(Value* r);  ///< what __iter__ returned, which has to be an iterator
+  /// What a special method returned, where its protocol takes instances of one class only.
+  Value* returned(Value* r, PyTypeObject* type, const char* method);
+  Value* asked_length(Value* method, Value* v);  ///< by a __len__ of Python
+  Py_hash_t hash_of_answer(Value* r);  ///< the hash that an answer of __hash__ stands for
   Value* bound_by_get(Value* function, const Values& args);
   PyObject* attribute_name(Value* v);  ///< interned; a name that is no string is left to CPython
   Value* list_method(Value* self, const std::string& name, Values& args, Keywords& keywords);

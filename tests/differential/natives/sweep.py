@@ -22,20 +22,21 @@ def plain(o, depth=0):
     """An answer as comparable data: types, items in order, a few steps of an iterator."""
     if depth > MOST:
         return ".."
-    deeper = [plain(i, depth + 1) for i in o] if isinstance(o, (list, tuple, collections.deque)) else None
+    base = next((b for b in (list, tuple, collections.deque) if isinstance(o, b)), None)
+    deeper = [plain(i, depth + 1) for i in base.__iter__(o)] if base else None
     if isinstance(o, torch.Tensor):
         return type(o).__name__, str(o.dtype), tuple(o.shape), o.requires_grad, repr(o.tolist())
     if deeper is not None:
-        return type(o).__name__, deeper, getattr(o, "maxlen", None)
+        return type(o).__name__, deeper, o.maxlen if base is collections.deque else None
     if isinstance(o, dict):
-        return type(o).__name__, [(plain(k, depth + 1), plain(v, depth + 1)) for k, v in o.items()]
+        return type(o).__name__, [(plain(k, depth + 1), plain(v, depth + 1)) for k, v in dict.items(o)]
     if isinstance(o, (set, frozenset)):
-        return type(o).__name__, sorted(map(repr, o))
+        return type(o).__name__, sorted(map(repr, set(o) if type(o) in (set, frozenset) else []))
     if isinstance(o, BaseException):
         return type(o).__name__, plain(o.args, depth + 1)
     if isinstance(o, collections.ChainMap):
         return type(o).__name__, plain(o.maps, depth + 1)
-    if hasattr(o, "__next__"):
+    if hasattr(type(o), "__next__"):
         steps = []
         try:
             steps += [plain(i, depth + 1) for i in itertools.islice(o, 6)]
@@ -52,7 +53,7 @@ def outcome(f, *args):
     except RecursionError:
         return "RecursionError"
     except Exception as error:  # noqa: BLE001
-        return type(error).__name__, re.sub(r"0x[0-9a-f]+", "0x", str(error)), plain(list(args))
+        answer = error, re.sub(r"0x[0-9a-f]+", "0x", str(error))
     try:
         return plain(answer), plain(list(args))
     except Exception as error:  # noqa: BLE001
@@ -63,10 +64,10 @@ def fresh(values):
     return [copy.deepcopy(v) if not callable(v) else v for v in values]
 
 
-def program(text):
+def program(text, before="", space=None):
     """def f(x, *a): `text` with the call's arguments as a; its answer and an op on x."""
-    space = {}
-    exec(f"def f(x, *a):\n    r = {text}\n    return r, x * 2", space)
+    space = dict(space or {})
+    exec(f"{before}\ndef f(x, *a):\n    r = {text}\n    return r, x * 2", space)
     return space["f"]
 
 
