@@ -151,10 +151,7 @@ Value* Tracer::length(Value* v) {
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
       return size_of(v, 0);
     case Kind::kConstant: {
-      Value* f = special_method(v, "__len__");
-      if (PyObject* of_class = PyType_Check(v->object) ? lookup(Py_TYPE(v->object), py::intern("__len__")) : nullptr; of_class && PyFunction_Check(of_class))
-        f = constant(of_class);
-      if (f) return asked_length(f, v);
+      if (Value* f = special_method(v, "__len__")) return asked_length(f, v);
       Py_ssize_t n = PyObject_Size(v->object);
       if (n < 0) quiet("len", true);
       return integer(n);
