@@ -15,6 +15,7 @@ void EffectProgram::build(trace::Tracer& tracer, RecipeBuilder& builder) {
     s.key = builder.emit(e.key);
     s.value = builder.emit(e.value);
     s.name = e.name;
+    if (e.kind == Effect::kListReplace) s.restructured = e.target->number > 0;
     if (e.kind == Effect::kListReplace || e.kind == Effect::kListAppend)
       s.items = builder.emit_all(e.target->items);
     if (e.kind == Effect::kCellSet) s.value = builder.emit(e.target->items[0]);
@@ -54,7 +55,7 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
           Py_INCREF(o);
           PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), o);
         }
-        if (!PyList_Check(target) && PyObject_Size(target) == PyList_GET_SIZE(list.get())) {
+        if (!PyList_Check(target) && !s.restructured && PyObject_Size(target) == PyList_GET_SIZE(list.get())) {
           // A deque of the same length: iterators over it go on.
           for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
             if (PySequence_SetItem(target, i, PyList_GET_ITEM(list.get(), i)) < 0) return false;

@@ -13,6 +13,7 @@ struct EffectStep {
   std::vector<int32_t> items;
   PyObject* name = nullptr;
   std::vector<trace::SetOperation> history;
+  bool restructured = false;  ///< a deque took or gave items: iterators over it end in an error
 };
 
 /// The changes a segment makes, in the program's order.
