@@ -145,6 +145,7 @@ struct Graph {
   std::vector<ValueId> outputs;  ///< values the segment's recipes need afterwards
   bool grad_mode = true;         ///< at entry
   bool inference_mode = false;
+  bool reshapes = false;    ///< some node changes the shape or the memory of its operand: the result is a value of its own
   bool needs_grad = false;  ///< grad mode on at some node with an operand that requires grad
 };
 

@@ -136,6 +136,8 @@ struct ShapeOut {
   /// The aliased operand as a value, also when it sits inside a sequence or is passed by keyword (set by
   /// torch::infer).
   ValueId alias_value = kNoValue;
+  /// With same_value: the operand that the result now shares memory with (x.set_(y)); kNoValue: it kept its own.
+  ValueId moved_to = kNoValue;
 };
 
 /// A rule answers, or says "not me" (empty): then the meta-tensor call decides. A rule never guesses.

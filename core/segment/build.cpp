@@ -2,6 +2,7 @@
 // From a trace to a segment.
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <tuple>
 
 #include "core/segment/machine.h"
@@ -152,6 +153,7 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   auto s = std::make_unique<Segment>();
   root.compiled_strictly = root.fullgraph || ambient;
   s->site = &site;
+  if (options().fault == Fault::kInternal) throw std::runtime_error("injected");
   trace::Options trace_options = options().trace;
   trace_options.root_fullgraph = root.fullgraph;
   trace_options.open_sizes = root.open_sizes;

@@ -611,6 +611,16 @@ PyObject* Run::go() {
     Segment* s = find(site);
     if (!s) {
       watch_.compiled();
+      if (!site.segments.empty() && options().on_recompile != OnRecompile::kCompile) {
+        if (options().on_recompile == OnRecompile::kRunPlainly) return run_rest();
+        const bytecode::Code* code = site.frames.back().code;
+        const std::string difference = missed_ ? missed_->guards.describe(missed_step_, site.frames.size() == 1 ? code->code->co_localsplusnames : nullptr) : "";
+        PyErr_Format(PyExc_RuntimeError,
+                     "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '%s', function name: '%s', line "
+                     "number: %d. The call differs by %s.",
+                     code->file.c_str(), code->name.c_str(), code->first_line, difference.c_str());
+        return nullptr;
+      }
       if (static_cast<int>(site.segments.size()) >= limit_of(site)) return give_up_tracing(site) ? run_rest() : nullptr;
       if (std::string why; torch::available() && !torch::current_ambient().traceable(&why)) {
         // Modes and transforms see every operation: nothing is traced while one is in force.

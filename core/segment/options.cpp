@@ -19,7 +19,8 @@ bool set_option(const std::string& name, int64_t number, const std::string& text
   EngineOptions& o = options();
   static const std::unordered_map<std::string, Fault> kFaults = {
       {"", Fault::kNone}, {"none", Fault::kNone}, {"drop_guard", Fault::kDropGuard},
-      {"swap_effects", Fault::kSwapEffects}, {"stale_segment", Fault::kStaleSegment}};
+      {"swap_effects", Fault::kSwapEffects}, {"stale_segment", Fault::kStaleSegment},
+      {"internal", Fault::kInternal}};
   if (name == "fault") {
     auto it = kFaults.find(text);
     if (it == kFaults.end()) return false;
@@ -34,6 +35,7 @@ bool set_option(const std::string& name, int64_t number, const std::string& text
   else if (name == "idle_instructions") o.trace.idle_instructions = number;
   else if (name == "inline_depth") o.trace.inline_depth = static_cast<int>(number);
   else if (name == "recompile_limit") o.recompile_limit = static_cast<int>(number);
+  else if (name == "on_recompile") o.on_recompile = static_cast<OnRecompile>(number);
   else if (name == "keep_going") o.keep_going = number != 0;
   else return false;
   return true;

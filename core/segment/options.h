@@ -10,7 +10,10 @@
 namespace breakline::segment {
 
 /// Deliberate defects for tests of the tests.
-enum class Fault : uint8_t { kNone, kDropGuard, kSwapEffects, kStaleSegment };
+enum class Fault : uint8_t { kNone, kDropGuard, kSwapEffects, kStaleSegment, kInternal };
+
+/// torch.compiler.set_stance: what happens where a call fits none of a site's segments.
+enum class OnRecompile : uint8_t { kCompile, kRunPlainly, kFail };
 
 constexpr int kRecompileLimit = 8;  ///< PyTorch's own default
 
@@ -22,6 +25,7 @@ struct EngineOptions {
   bool force_eager = false;      ///< compiled functions call the original (torch.compiler.set_stance)
   bool keep_going = true;        ///< after an internal failure go on without tracing
   Fault fault = Fault::kNone;
+  OnRecompile on_recompile = OnRecompile::kCompile;
   /// What to call in place of a callee whose body alone stays plain Python; null result: call it as it is.
   PyObject* (*skipping_callee)(PyObject* callee) = nullptr;
   /// The same for a callee that gives its frame up (skip_frame), whatever it is marked as.

@@ -203,6 +203,13 @@ void restore_ambient(const Ambient& target) {
   if (now.autocast_cache != target.autocast_cache) {
     set("set_autocast_cache_enabled", "O", target.autocast_cache ? Py_True : Py_False);
   }
+  if (now.torch_function_enabled != target.torch_function_enabled) {
+    const py::Ref states = py::Ref::steal(PyObject_GetAttrString(l->py.torch_c, "_TorchFunctionState"));
+    const py::Ref state = py::Ref::steal(
+        states ? PyObject_GetAttrString(states.get(), target.torch_function_enabled ? "ENABLED" : "SUBCLASSES_DISABLED") : nullptr);
+    if (state) set("_set_torch_function_state", "O", state.get());
+    PyErr_Clear();
+  }
   if (now.default_dtype != target.default_dtype) {
     PyObject* dtype = dtype_object(static_cast<graph::DType>(target.default_dtype));
     if (dtype) set("_set_default_dtype", "O", dtype);

@@ -215,6 +215,16 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
     return infer_under_autocast(call, static_cast<graph::DType>(now.autocast_cpu_dtype), has_scalar);
   if (auto answer = by_rule(call)) return std::move(*answer);
   if (has_scalar) return open_number();
+  const bool nothing_in = std::any_of(call.operands.begin(), call.operands.end(), [&graph](ValueId id) {
+    return graph.values[static_cast<size_t>(id)].meta.numel() == 0;
+  });
+  if (nothing_in && !info.random && !info.ask_real) {
+    // PyTorch's meta functions differ in the strides of what is empty; the real ones cost little there.
+    CallableInfo real = info;
+    real.ask_real = true;
+    auto answer = infer_by_meta(Call{graph, callable, real, args, kwargs, grad_mode, call.operands});
+    if (std::holds_alternative<Inferred>(answer)) return answer;
+  }
   return infer_by_meta(call);
 }
 

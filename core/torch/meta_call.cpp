@@ -320,12 +320,11 @@ std::optional<InferFailure> classify(const Call& call, const Prepared& made, PyO
       out.alias = static_cast<int>(i);
       out.same_value = true;
       const TensorMeta& before = call.graph.values[static_cast<size_t>(call.operands[i])].meta;
-      if (out.meta.sizes != before.sizes || out.meta.strides != before.strides ||
-          out.meta.dtype != before.dtype || out.meta.storage_offset != before.storage_offset) {
-        return failure(InferFailure::kUnsupported, "the call changes its operand's shape in place",
-                       "inplace-resize");
-      }
-      if (version_of(tensor) == made.versions[i]) out.meta = before;
+      for (size_t j = 0; j < made.twins.size(); ++j)
+        if (j != i && same_storage(made.twins[j].get(), tensor)) out.moved_to = static_cast<ValueId>(j);
+      const bool reshaped = out.meta.sizes != before.sizes || out.meta.strides != before.strides ||
+                            out.meta.dtype != before.dtype || out.meta.storage_offset != before.storage_offset;
+      if (!reshaped && out.moved_to == graph::kNoValue && version_of(tensor) == made.versions[i]) out.meta = before;
       out.meta.device = before.device;
       return std::nullopt;
     }
@@ -386,6 +385,10 @@ std::variant<Inferred, InferFailure> classify_all(const Call& call, const Prepar
         now.requires_grad = after.requires_grad;
         now.is_leaf = after.is_leaf;
       }
+      const bool returned = std::any_of(answer.outs.begin(), answer.outs.end(),
+                                        [i](const graph::ShapeOut& out) { return out.same_value && out.alias == static_cast<int>(i); });
+      if (!returned && (after.sizes != now.sizes || after.strides != now.strides))
+        return failure(InferFailure::kUnsupported, "the call changes its operand's shape in place", "inplace-resize");
       answer.written_meta.push_back(std::move(now));
     }
   }
@@ -427,6 +430,7 @@ struct Memo {
 void name_values(const Call& call, Inferred& answer) {
   for (graph::ShapeOut& out : answer.outs) {
     if (out.alias < 0) continue;
+    if (out.moved_to != graph::kNoValue) out.moved_to = call.operands[static_cast<size_t>(out.moved_to)];
     out.alias_value = call.operands[static_cast<size_t>(out.alias)];
     out.alias = -1;
     for (size_t i = 0; i < call.args.size(); ++i) {

@@ -47,22 +47,22 @@ constexpr NameGroup kGroups[] = {
     {S::kTorch, K::kAmbientSet, "",
      "_set_grad_enabled set_autocast_enabled set_autocast_cpu_enabled set_autocast_dtype "
      "set_autocast_cpu_dtype "
-     "set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
+     "_set_default_dtype _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
     {S::kTorch, K::kBreak, "global-state",
-     "_set_default_dtype _set_default_tensor_type _set_deterministic_algorithms set_flush_denormal "
+     "_set_default_tensor_type _set_deterministic_algorithms set_flush_denormal "
      "set_num_threads get_num_threads get_num_interop_threads "
      "set_num_interop_threads set_anomaly_enabled _set_deterministic_fill_uninitialized_memory "
      "_set_cudnn_enabled "
      "_set_cudnn_benchmark _set_mkldnn_enabled _set_nnpack_enabled _set_float32_matmul_precision "
      "_set_fwd_grad_enabled "
-     "_set_multithreading_enabled _set_torch_function_state _push_on_torch_function_stack "
+     "_set_multithreading_enabled _push_on_torch_function_stack "
      "_pop_torch_function_stack "
      "_push_on_torch_dispatch_stack _pop_torch_dispatch_stack _set_dispatch_mode _unset_dispatch_mode "
      "set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_xla_dtype set_autocast_ipu_enabled "
      "set_autocast_xla_enabled _set_warnAlways _set_qengine"},
     {S::kTorch, K::kBreak, "rng-seed", "manual_seed seed initial_seed set_rng_state get_rng_state"},
     {S::kTorch, K::kReadsValue, "data-dependent-operator",
-     "equal allclose is_nonzero _assert_async _assert_scalar _is_all_true _is_any_true"},
+     "equal allclose is_nonzero _assert_async _assert_scalar"},
     {S::kTensor, K::kReadsValue, "data-dependent-operator", "equal allclose is_nonzero __contains__"},
     {S::kTensor, K::kReadsValue, "tensor-item", "item __int__ __float__ __complex__ _local_scalar_dense"},
     {S::kTensor, K::kReadsValue, "data-dependent-branch", "__bool__ __nonzero__"},
@@ -74,7 +74,7 @@ constexpr NameGroup kGroups[] = {
     {S::kTensor, K::kReadsValue, "tensor-storage",
      "data_ptr storage untyped_storage _typed_storage storage_type is_shared share_memory_ _storage "
      "is_set_to "
-     "is_pinned pin_memory __reduce_ex__ __setstate__ _make_subclass set_ resize_ resize_as_ resize "
+     "is_pinned pin_memory __reduce_ex__ __setstate__ _make_subclass resize "
      "resize_as "
      "record_stream"},
     {S::kTensor, K::kBreak, "backward", "backward"},

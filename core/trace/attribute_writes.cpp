@@ -46,9 +46,23 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     return;
   }
   if (o->kind == Kind::kTensor) {
-    if (is_name(name, "data")) stop("tensor-data", {{"value", "TensorVariable()"}, {"new", describe(v)}});
-    if (is_name(name, "requires_grad")) stop("requires-grad", {{"value", "TensorVariable()"}});
-    stop("foreign-mutation", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+    if (is_name(name, "data")) {
+      if (set_data(o, v)) return;
+      stop("tensor-data", {{"value", "TensorVariable()"}, {"new", describe(v)}});
+    }
+    if (is_name(name, "requires_grad")) {
+      if (require_grad(o, v)) return;
+      stop("requires-grad", {{"value", "TensorVariable()"}});
+    }
+    PyObject* on_class = lookup(o->type, name);
+    Value* dict = on_class && Py_TYPE(on_class)->tp_descr_set && !PyFunction_Check(on_class) ? nullptr : tensor_dict(o);
+    if (!dict || is_name(name, "__class__") || is_name(name, "__dict__"))
+      stop("foreign-mutation", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+    mutated();
+    keep_borrowed(name);
+    dict_set(dict, constant(name), v, o->source >= 0);
+    if (o->source < 0) effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+    return;
   }
   if (o->kind == Kind::kConstant && PyType_Check(o->object)) return set_class_attribute(reinterpret_cast<PyTypeObject*>(o->object), name, v);
   if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {

@@ -619,6 +619,20 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
 }
 
 Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
+  if (is_traced_subclass(o->type)) {
+    PyObject *own = lookup(o->type, name), *base = py::type_lookup(o->type->tp_base, name);
+    for (PyTypeObject* t = o->type; t && is_traced_subclass(t); t = t->tp_base) base = t->tp_base ? py::type_lookup(t->tp_base, name) : nullptr;
+    if (own && own != base) {
+      if (Py_TYPE(own) == &PyProperty_Type) return bind(own, o, o->type, name);
+      if (Py_TYPE(own)->tp_descr_set && !PyFunction_Check(own))
+        stop("descriptor", {{"class", o->type->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(own)->tp_name}});
+      if (Value* d = tensor_dict(o))
+        if (Value* v = dict_get(d, name)) return v;
+      return bind(own, o, o->type, name);
+    }
+    if (own && Py_TYPE(own)->tp_descr_set && !is_name(name, "__class__") && !is_name(name, "__dict__") && is_overriding(o))
+      if (Value* r = overridden_attribute(o, name)) return r;
+  }
   torch::AttributeInfo info = torch::attribute_info(name);
   switch (info.kind) {
     case torch::AttributeKind::kConstant: {
@@ -648,23 +662,23 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
         return v;
       }
       if (is_name(name, "grad") && o->source < 0) break;
+      if (is_name(name, "grad_fn") && meta(o).is_leaf) return none();
       stop(std::string(info.reason), {{"name", std::string(py::utf8(name))}, {"value", "TensorVariable()"}});
     case torch::AttributeKind::kUnknown: break;
   }
   if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(o->type));
   PyObject* a = lookup(o->type, name);
-  if (o->source >= 0) {
-    // Attributes that Python code has put on this very tensor.
-    PyObject** place = _PyObject_GetDictPtr(o->object);
-    if (place && *place && PyDict_GetItem(*place, name))
-      stop("native-object", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
+  // Attributes that Python code has put on this very tensor.
+  PyObject** place = o->source >= 0 ? _PyObject_GetDictPtr(o->object) : nullptr;
+  const bool with_dict = o->attributes || (place && *place);
+  if (with_dict && (!a || !Py_TYPE(a)->tp_descr_set || PyFunction_Check(a))) {
+    if (is_name(name, "__dict__")) stop("native-object", {{"class", "Tensor"}, {"name", "__dict__"}});
+    // A method is hardly ever hidden by an attribute of the instance: that is looked at only where it is.
+    if (o->attributes || !a || PyDict_GetItem(*place, name))
+      if (Value* v = dict_get(tensor_dict(o), name)) return v;
   }
   if (!a) {
-    if (o->source >= 0) {
-      PyObject** place = _PyObject_GetDictPtr(o->object);
-      if (place && *place) stop("native-object", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}});
-      guard(StepKind::kNoInstanceDict, o->source);
-    }
+    if (o->source >= 0 && !with_dict) guard(StepKind::kNoInstanceDict, o->source);
     if (missing) {
       *missing = true;
       return nullptr;

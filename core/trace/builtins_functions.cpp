@@ -83,7 +83,7 @@ bool instance_of(Tracer& t, Value* v, PyObject* cls) {
     rely_on_class(t, t.type_of(v), cls);
   if (v->kind == Kind::kTensor && v->source >= 0 && v->object) {
     r = PyObject_IsInstance(v->object, cls);
-  } else if (v->kind == Kind::kTensor) {
+  } else if (v->kind == Kind::kTensor && std::string_view(v->type->tp_name) == "Tensor") {
     static PyObject* sample = nullptr;  // a meta tensor answers for every plain torch.Tensor
     if (!sample) {
       graph::TensorMeta m;

@@ -65,21 +65,21 @@ Value* do_product(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   }
   return iterate(std::move(out));
 }
-Value* do_operator_binary(Tracer& t, PyObject* f, Values& a, Keywords&) {
+Value* do_operator_binary(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   std::string name = t.name_of(f);
   static const std::unordered_map<std::string, int> kNumbers = {
       {"add", 0}, {"and_", 1}, {"floordiv", 2}, {"lshift", 3}, {"matmul", 4}, {"mul", 5}, {"mod", 6}, {"or_", 7},
       {"pow", 8}, {"rshift", 9}, {"sub", 10}, {"truediv", 11}, {"xor", 12}, {"iadd", 13}, {"iand", 14}, {"ifloordiv", 15},
       {"ilshift", 16}, {"imatmul", 17}, {"imul", 18}, {"imod", 19}, {"ior", 20}, {"ipow", 21}, {"irshift", 22}, {"isub", 23},
       {"itruediv", 24}, {"ixor", 25}};
-  if (a.size() != 2) t.quiet("operator", true);
+  if (a.size() != 2 || !k.empty()) t.quiet("operator", true);
   return t.binary(kNumbers.at(name), a[0], a[1]);
 }
-Value* do_operator_compare(Tracer& t, PyObject* f, Values& a, Keywords&) {
+Value* do_operator_compare(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   std::string name = t.name_of(f);
   static const std::unordered_map<std::string, int> kNumbers = {{"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ},
                                                                 {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE}};
-  if (a.size() != 2) t.quiet("operator", true);
+  if (a.size() != 2 || !k.empty()) t.quiet("operator", true);
   return t.compare(kNumbers.at(name), a[0], a[1]);
 }
 Value* do_getitem(Tracer& t, PyObject*, Values& a, Keywords&) { return t.subscript(a.at(0), a.at(1)); }

@@ -6,6 +6,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -227,15 +228,20 @@ py::Ref scripted_function(PyObject* o) {
 PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
   const std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
   const char* instead = nullptr;
+  if (name == "Tensor.__torch_function__" && file.ends_with("torch/_tensor.py")) {
+    py::Ref function = py::Ref::steal(override_helper("torch_function_by_default"));
+    return function ? keep_borrowed(function.get()) : nullptr;
+  }
   if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
     if (!keywords.empty() || args.empty()) return nullptr;
+    bool needs = false;
     if (torch::current_ambient().grad_mode)
       for (Value* v : args) {
         force(v);
-        if (v->kind == Kind::kTensor && meta(v).requires_grad) return nullptr;
+        needs = needs || (v->kind == Kind::kTensor && meta(v).requires_grad);
         if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
       }
-    instead = "apply_without_grad";
+    instead = needs ? "apply_with_grad" : "apply_without_grad";
   } else if (name == "_group_tensors_by_device_and_dtype" && file.ends_with("torch/utils/_foreach_utils.py")) {
     // One group: every item of the first list is a tensor of one kind.
     if (args.empty()) return nullptr;
@@ -451,6 +457,18 @@ bool mentions(PyCodeObject* code, const char* name) {
   return false;
 }
 
+/// breakline.polyfills.attach
+bool is_attach(PyObject* function) {
+  if (PyUnicode_CompareWithASCIIString(reinterpret_cast<PyFunctionObject*>(function)->func_name, "attach") != 0) return false;
+  static PyObject* attach = nullptr;
+  if (!attach) {
+    py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
+    attach = module ? PyObject_GetAttrString(module.get(), "attach") : nullptr;
+    PyErr_Clear();
+  }
+  return function == attach;
+}
+
 /// 1 + the position of the condition when `function` is one of torch._check…, else 0.
 size_t is_torch_check(PyObject* function) {
   struct Check {
@@ -597,7 +615,9 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       case torch::CallableKind::kOp:
       case torch::CallableKind::kFactory: {
         bool tensor = info.kind == torch::CallableKind::kFactory;
-        for (Value* v : args) tensor = tensor || holds_tensor(v);
+        if (info.name == "Tensor.as_subclass" && args.size() == 2 && keywords.empty() && force(args[0])->kind == Kind::kTensor)
+          if (Value* r = as_subclass(args[0], args[1])) return r;
+        for (Value* v : args) tensor = tensor || holds_tensor(v) || is_overriding(v);
         for (auto& [n, v] : keywords) tensor = tensor || holds_tensor(v);
         if (!tensor && is_pure_native(o)) return fold(o, args, keywords);
         return torch_call(o, info, args, keywords);
@@ -605,6 +625,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       case torch::CallableKind::kFoldFalse: {
         for (Value* v : args) {
           force(v);
+          if (is_overriding(v)) return boolean(true);
+          if (v->kind == Kind::kTuple || v->kind == Kind::kList)
+            for (Value* i : drain(v))
+              if (is_overriding(force(i))) return boolean(true);
           if (v->kind == Kind::kLive && torch::is_tensor(v->object)) stop("tensor-subclass", {{"name", Py_TYPE(v->object)->tp_name}});
           if (v->kind == Kind::kTuple || v->kind == Kind::kList)
             for (Value* i : drain(v))
@@ -651,12 +675,31 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
           call_without_result(o, "retain_grad", args[0], false);
           return none();
         }
+        if (info.name == "Tensor.requires_grad_" && !args.empty() && args.size() <= 2 && keywords.size() <= 1 && force(args[0])->kind == Kind::kTensor) {
+          Value* flag = args.size() == 2 ? args[1] : constant(Py_True);
+          for (auto& [n, v] : keywords) flag = PyUnicode_CompareWithASCIIString(n, "requires_grad") == 0 ? v : none();
+          if (Value* r = require_grad(args[0], flag)) return r;
+        }
         const bool integral = !args.empty() && args[0]->kind == Kind::kTensor && !graph::is_floating(meta(args[0]).dtype) && !graph::is_complex(meta(args[0]).dtype);
         stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"integral", integral ? "yes" : "no"}, {"name", method}, {"args", "(" + list + ")"},
                            {"qualname", info.name}, {"op", info.name}, {"function", info.name}});
       }
       case torch::CallableKind::kMarker: return fold(o, args, keywords);
     }
+  }
+  if (std::string_view(Py_TYPE(o)->tp_name) == "torch.tensortype")
+    if (Value* made = TensorForms::legacy_tensor(*this, o, args, keywords)) return made;
+  if (Py_TYPE(o) == &_PyMethodWrapper_Type && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor) {
+    // Tensor.shape.__get__, as overrides get it
+    py::Ref self = py::Ref::steal(PyObject_GetAttrString(o, "__self__")), name = py::Ref::steal(PyObject_GetAttrString(o, "__name__"));
+    PyErr_Clear();
+    if (self && name && Py_TYPE(self.get()) == &PyGetSetDescr_Type && PyUnicode_CompareWithASCIIString(name.get(), "__get__") == 0)
+      return attribute(args[0], PyDescr_NAME(self.get()));
+  }
+  if (PyFunction_Check(o) && args.size() == 4 && keywords.empty() && is_attach(o)) {
+    if (Value* r = attach_function(args)) return r;
+    stop("skipped-module", {{"qualname", "Function.apply"}, {"name", "apply"}, {"filename", "torch/autograd/function.py"},
+                            {"reason", "part of torch that is called whole"}});
   }
   // 4. what the standard library can answer now
   if (Value* r = decorate_class(o, args, keywords)) return r;

@@ -62,18 +62,22 @@ void Tracer::alias_guards() {
     size_t count = input_values_.size();
     for (size_t i = 0; i < count; ++i) {
       Value* a = input_values_[i];
-      if (a->kind != Kind::kTensor || !written.count(graph_->values[static_cast<size_t>(a->id)].storage)) continue;
+      const graph::Value& at_entry = graph_->values[static_cast<size_t>(graph_->inputs[i])];
+      if (a->kind != Kind::kTensor || !written.count(at_entry.storage)) continue;
       for (size_t j = 0; j < count; ++j) {
         Value* b = input_values_[j];
         if (i == j || b->kind != Kind::kTensor) continue;
-        bool b_written = written.count(graph_->values[static_cast<size_t>(b->id)].storage) != 0;
+        const int32_t b_storage = graph_->values[static_cast<size_t>(graph_->inputs[j])].storage;
+        bool b_written = written.count(b_storage) != 0;
         if (b_written && j < i) continue;
         auto x = torch::storage_of(a->object), y = torch::storage_of(b->object);
         if (x.bytes && y.bytes && x.begin == y.begin) {
           int64_t distance = static_cast<char*>(torch::data_ptr(a->object)) - static_cast<char*>(torch::data_ptr(b->object));
           py::Ref d = py::check(PyLong_FromLongLong(distance));
           guard(StepKind::kOverlapAs, a->source, d.get(), b->source);
-          graph_->values[static_cast<size_t>(b->id)].storage = graph_->values[static_cast<size_t>(a->id)].storage;
+          const int32_t a_storage = at_entry.storage;
+          for (graph::Value& v : graph_->values)
+            if (v.storage == b_storage) v.storage = a_storage;
         } else {
           guard(StepKind::kNoOverlap, a->source, nullptr, b->source);
         }

@@ -83,7 +83,7 @@ constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "sym_float"}, {"__init__.py", "sym_max"}, {"__init__.py", "sym_min"}, {"__init__.py", "sym_not"},
     {"__init__.py", "sym_ite"}, {"__init__.py", "sym_sum"}, {"__init__.py", "are_deterministic_algorithms_enabled"},
     {"__init__.py", "is_deterministic_algorithms_warn_only_enabled"}, {"__init__.py", "get_float32_matmul_precision"},
-    {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "typename"},
+    {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "set_default_dtype"}, {"__init__.py", "typename"},
     {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
     {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
@@ -135,12 +135,12 @@ bool is_inlined_file(const std::string& file, const std::string& function) {
   }
   if (is_torch_file(file)) {
     std::string_view tail = std::string_view(file).substr(p.torch.size());
+    for (const Helper& h : kTorchHelpers)
+      if (tail == h.file && names(h, function)) return true;
     for (const char* no : kTorchNotInlined)
       if (starts_with(tail, no)) return false;
     for (const char* yes : kTorchInlined)
       if (starts_with(tail, yes)) return true;
-    for (const Helper& h : kTorchHelpers)
-      if (tail == h.file && names(h, function)) return true;
     return tail.find('/') == std::string_view::npos && function == "lu";
   }
   return true;

@@ -4,6 +4,7 @@
 
 #include "core/torch/tensor.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -93,6 +94,14 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     args.insert(args.begin(), e);
     exception_method(e, "__init__", args, keywords);
     return e;
+  }
+  if (torch::available())
+    if (Value* made = TensorForms::legacy_tensor(*this, reinterpret_cast<PyObject*>(type), args, keywords)) return made;
+  if (torch::available() && is_parameter_class(type))
+    if (Value* made = new_parameter(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
+  if (torch::available() && args.empty() && keywords.empty() && std::string_view(type->tp_name).ends_with("DisableTorchFunctionSubclass")) {
+    py::Ref cls = py::Ref::steal(override_helper("OverridesDisabled"));
+    if (cls && reinterpret_cast<PyTypeObject*>(cls.get()) != type) return instantiate(reinterpret_cast<PyTypeObject*>(keep_borrowed(cls.get())), args, keywords);
   }
   if (is_fixed_native_type(type))
     if (Value* made = call_data(reinterpret_cast<PyObject*>(type), args, keywords)) return made;

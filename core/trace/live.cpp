@@ -147,7 +147,7 @@ Value* Tracer::force(Value* v) {
   }
   if (is_enum_member(o)) return becomes_constant(StepKind::kIdentity);
   if (torch::available() && torch::is_tensor(o)) {
-    if (torch::is_plain_tensor(o)) {
+    if (torch::is_plain_tensor(o) || is_traced_subclass(Py_TYPE(o))) {
       realize_tensor(v);
       return v;
     }

@@ -42,6 +42,13 @@ struct ControlOpcodes {
       f.pc = in.target;
       return;
     }
+    if (t.force(t.peek(1))->kind == Kind::kTensor)
+      if (const std::optional<bool> wanted = t.wanted_by_check(f, in)) {
+        t.assert_tensor(t.peek(1), *wanted);
+        t.drop(1);
+        if (*wanted == want) f.pc = in.target;
+        return;
+      }
     bool is = t.truth(t.peek(1)) == 1;
     if (is == want && in.target <= f.current) t.count_loop_round(f, in.target);
     t.drop(1);

@@ -75,6 +75,27 @@ void Tracer::came_to_require_grad(graph::ValueId written, const graph::TensorMet
   }
 }
 
+void Tracer::becomes(Value* tensor, graph::TensorMeta now, graph::ValueId moved_to) {
+  close_all();  // sizes that are left open are not followed through such changes
+  const graph::ValueId before = tensor->id;
+  if (tensor->source >= 0 && graph_->values[static_cast<size_t>(before)].producer < 0)  // its offset is known no more from the value it was
+    guard(StepKind::kStorageOffset, tensor->source, nullptr, graph_->values[static_cast<size_t>(before)].meta.storage_offset);
+  graph::Value g;
+  g.meta = std::move(now);
+  g.producer = static_cast<int32_t>(graph_->nodes.size());
+  g.storage = graph_->values[static_cast<size_t>(moved_to != graph::kNoValue ? moved_to : before)].storage;
+  tensor->id = static_cast<graph::ValueId>(graph_->values.size());
+  graph_->values.push_back(std::move(g));
+  const graph::ValueId base = view_base_[static_cast<size_t>(before)];
+  note_tensor(tensor, base == before || moved_to != graph::kNoValue ? tensor->id : base);
+  tensor_values_[static_cast<size_t>(before)] = nullptr;
+  if (base == before && moved_to == graph::kNoValue)
+    for (graph::ValueId& b : view_base_)
+      if (b == before) b = tensor->id;
+  graph_->reshapes = true;
+  if (tensor->source >= 0) history_written_ = true;  // a failing segment can't take it back
+}
+
 /// Writes that PyTorch refuses at run time whatever the shapes: leaves that need grad, overlapping memory.
 bool Tracer::write_may_fail(const graph::Node& node) const {
   if (!node.mutates) return false;
@@ -267,6 +288,7 @@ Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
 }
 
 Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords) {
+  if (Value* r = overridden_call(callable, args, keywords)) return r;
   if (static_cast<int64_t>(graph_->nodes.size()) >= options_.node_limit) stop("trace-limit", {{"limit", "nodes"}});
   graph::Node node;
   node.callable = callable;
@@ -307,9 +329,12 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     for (auto& [name, a] : node.kwargs)
       if (name == word && !a.is_none() && !(std::holds_alternative<bool>(a.v) && !std::get<bool>(a.v)))
         stop("generator-object", {{"name", word}});
-  for (auto& [name, a] : node.kwargs)
-    if (name == "requires_grad" && std::holds_alternative<bool>(a.v) && std::get<bool>(a.v))
-      stop("creation-requires-grad", {{"op", node.name}});
+  bool leaves = false;
+  for (auto& [name, a] : node.kwargs) {
+    if (name != "requires_grad" || !std::holds_alternative<bool>(a.v) || !std::get<bool>(a.v)) continue;
+    if (entry_ambient_.inference_mode || torch::current_ambient().inference_mode) stop("creation-requires-grad", {{"op", node.name}});
+    leaves = true;
+  }
   bool grad_mode = torch::current_ambient().grad_mode;
   auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
   if (auto* failure = std::get_if<torch::InferFailure>(&answer); failure && failure->dynamic_number) {
@@ -355,6 +380,14 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     log_call(std::move(record), {}, varying);
     return r;
   }
+  if (leaves) {
+    for (graph::ShapeOut& out : inferred.outs) {
+      if (out.alias_value != graph::kNoValue || !(graph::is_floating(out.meta.dtype) || graph::is_complex(out.meta.dtype)))
+        stop("creation-requires-grad", {{"op", node.name}});
+      out.meta.requires_grad = out.meta.is_leaf = true;
+    }
+    graph_->needs_grad = true;
+  }
   mutated();
   keep_borrowed(callable);
   node.mutates = info.in_place || !inferred.written.empty();
@@ -376,7 +409,15 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   // Results.
   auto value_for = [&](const graph::ShapeOut& out) -> Value* {
     if (out.same_value && out.alias_value != graph::kNoValue) {
-      return tensor_values_[static_cast<size_t>(out.alias_value)];
+      Value* same = tensor_values_[static_cast<size_t>(out.alias_value)];
+      const graph::TensorMeta& before = graph_->values[static_cast<size_t>(out.alias_value)].meta;
+      const bool reshaped = before.sizes != out.meta.sizes || before.strides != out.meta.strides || before.dtype != out.meta.dtype ||
+                            before.storage_offset != out.meta.storage_offset;
+      if (reshaped || out.moved_to != graph::kNoValue) {
+        node.op = nullptr;  // no compiler's form of it leaves its operand behind
+        becomes(same, out.meta, out.moved_to);
+      }
+      return same;
     }
     Value* v = make(Kind::kTensor);
     static PyTypeObject* tensor_type = nullptr;

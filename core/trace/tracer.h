@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -335,6 +336,16 @@ class Tracer {
   void keep_sizes(Value* tensor);
   void close_all();  ///< the same for all sizes
   graph::TensorMeta& meta(Value* tensor);
+  /// subclass.cpp: whether the value is a tensor of a class whose own __torch_function__ is asked now.
+  bool is_overriding(Value* v);
+  /// What the `__torch_function__` of an operand's class makes of the call; null when no operand has one.
+  Value* overridden_call(PyObject* callable, Values& args, Keywords& keywords);
+  /// The same for reading an attribute that is PyTorch's own.
+  Value* overridden_attribute(Value* tensor, PyObject* name);
+  /// tensor.as_subclass(cls) as a node; null when it can't be one.
+  Value* as_subclass(Value* tensor, Value* cls);
+  /// The overlay of an object's Python attributes where it is a tensor; null when they can't be known.
+  Value* tensor_dict(Value* tensor);
   /// What copy.deepcopy makes of a tensor that is alone in its memory and needs no grad; null for others.
   Value* deep_copy_of_tensor(Value* v);
   Value* storage_offset(Value* tensor);
@@ -405,6 +416,7 @@ class Tracer {
   friend struct Opcodes;
   friend struct ControlOpcodes;
   friend struct Builtins;
+  friend struct TensorForms;
   void reset();
   void start(const std::vector<EntryFrame>& entry);
   void finish();
@@ -414,7 +426,9 @@ class Tracer {
   /// unknown.cpp: values read out of tensors, as fullgraph sees them.
   void run_watched(bytecode::Instr const& in, SymFrame& f, void (*handler)(Tracer&, SymFrame&, const bytecode::Instr&));
   /// assert of a tensor: a node that fails when it is false, and then plain Python raises.
-  void assert_tensor(Value* v);
+  void assert_tensor(Value* v, bool wanted = true);
+  /// The truth value with which a conditional jump goes past code that only raises; none where it is an ordinary branch.
+  std::optional<bool> wanted_by_check(const SymFrame& f, const bytecode::Instr& in) const;
   void call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail);
   bool is_assertion(const SymFrame& f, const bytecode::Instr& in) const;
   Value* unbacked(Value* v);
@@ -423,6 +437,18 @@ class Tracer {
   void note_region(SymFrame& f, Value* manager);
   /// The function of breakline.polyfills that stands for `code` with these arguments; borrowed, null when there is none.
   PyObject* polyfill(PyCodeObject* code, Values& args, const Keywords& keywords);
+  /// The node that is being made changes the tensor's shape or memory in place: the same object, another graph value. `moved_to`: the
+  /// value that it shares memory with from now on.
+  void becomes(Value* tensor, graph::TensorMeta now, graph::ValueId moved_to = graph::kNoValue);
+  /// tensor.requires_grad_(flag) as a node; null where the program does something that is better seen for real.
+  Value* require_grad(Value* tensor, Value* flag);
+  /// tensor.data = other as a node; false when it can't be one.
+  bool set_data(Value* tensor, Value* other);
+  /// polyfills.attach(…): the results of a traced autograd.Function get their history, as a node; null when it has to be done for real.
+  Value* attach_function(const Values& args);
+  /// nn.Parameter(data, requires_grad) of an ordinary tensor as a node; null for other calls.
+  Value* new_parameter(PyObject* cls, const Values& args, const Keywords& keywords);
+  graph::Node new_node(PyObject* callable, std::string name, const Values& args);
   bool make_dynamic(Value* v);
   Value* open_number(PyObject* now, SourceId source);
   std::vector<bool> open_dims(Value* v, const graph::TensorMeta& m);

@@ -18,6 +18,12 @@ bool is_fixed_native_type(PyTypeObject* type);
 bool is_pure_function(PyObject* function);
 /// functools.partial
 PyTypeObject* partial_type();
+/// A subclass of Tensor in Python that changes calls through __torch_function__ at most: its tensors are traced.
+bool is_traced_subclass(PyTypeObject* type);
+/// A name of breakline.polyfills that stands for PyTorch's own handling of overrides; new reference, null when missing.
+PyObject* override_helper(const char* name);
+/// Exactly torch.nn.Parameter.
+bool is_parameter_class(PyTypeObject* type);
 
 /// A function of the module `operator`; borrowed.
 PyObject* operator_function(const char* name);

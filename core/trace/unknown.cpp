@@ -123,17 +123,54 @@ bool Tracer::is_assertion(const SymFrame& f, const Instr& in) const {
   return in.op == Op::kPopJumpIfTrue && at < code.size() && code[at].op == Op::kLoadAssertionError;
 }
 
-void Tracer::assert_tensor(Value* v) {
-  static PyMethodDef kDefinition = {"assert_true",
-                                    [](PyObject*, PyObject* value) -> PyObject* {
-                                      const int is = PyObject_IsTrue(value);
-                                      if (!is) PyErr_SetNone(PyExc_AssertionError);
-                                      return is == 1 ? Py_NewRef(Py_None) : nullptr;
-                                    },
-                                    METH_O, "Fails when its operand is false."};
-  static PyObject* callable = PyCFunction_New(&kDefinition, nullptr);
+namespace {
+
+template <int kWanted>
+PyObject* check_truth(PyObject*, PyObject* value) {
+  const int is = PyObject_IsTrue(value);
+  if (is == 1 - kWanted) PyErr_SetNone(PyExc_AssertionError);
+  return is == kWanted ? Py_NewRef(Py_None) : nullptr;
+}
+
+/// Whether the code from `at` on does nothing but raise: no jump on the way to a raise statement.
+bool only_raises(const std::vector<Instr>& code, int at) {
+  constexpr int kLongest = 120;
+  for (const int end = std::min(at + kLongest, static_cast<int>(code.size())); at >= 0 && at < end; ++at) {
+    const Instr& in = code[static_cast<size_t>(at)];
+    if (in.op == Op::kRaiseVarargs) return true;
+    switch (in.op) {
+      case Op::kReturnValue:
+      case Op::kYieldValue:
+      case Op::kReraise:
+      case Op::kBeforeWith:
+      case Op::kForIter:
+      case Op::kSend: return false;
+      default: break;
+    }
+    if (in.target >= 0) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Tracer::assert_tensor(Value* v, bool wanted) {
+  static PyMethodDef kTrue = {"assert_true", check_truth<1>, METH_O, "Fails when its operand is false."};
+  static PyMethodDef kFalse = {"assert_false", check_truth<0>, METH_O, "Fails when its operand is true."};
+  static PyObject* if_true = PyCFunction_New(&kTrue, nullptr);
+  static PyObject* if_false = PyCFunction_New(&kFalse, nullptr);
   if (history_written_) quiet("a call that may fail after a write that autograd has recorded");
-  call_without_result(callable, "assert_true", v, true);
+  call_without_result(wanted ? if_true : if_false, wanted ? "assert_true" : "assert_false", v, true);
+}
+
+std::optional<bool> Tracer::wanted_by_check(const SymFrame& f, const Instr& in) const {
+  // PyTorch's fullgraph refuses such a branch, and whoever asks for it counts on that.
+  if (options_.root_fullgraph || in.target <= f.current) return std::nullopt;
+  const auto& code = f.code->instrs;
+  const bool jumps_if = in.op == Op::kPopJumpIfTrue;
+  const bool goes_on = only_raises(code, f.current + 1), jumped = only_raises(code, in.target);
+  if (goes_on == jumped) return std::nullopt;
+  return goes_on ? jumps_if : !jumps_if;
 }
 
 void Tracer::call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail) {

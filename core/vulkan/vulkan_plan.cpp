@@ -257,6 +257,7 @@ class VulkanPlan final : public graph::Plan {
 /// Why the device can't be used for `graph`, or "".
 std::string why_replay(const Graph& graph) {
   if (graph.needs_grad) return "parameters need grad";
+  if (graph.reshapes) return "a tensor's shape or memory changes in place";
   for (const graph::Node& node : graph.nodes) {
     if (node.ambient && node.name.find("inference") != std::string::npos) return "it switches inference mode";
   }

@@ -313,13 +313,15 @@ def tally():
     return dict(extension.tally())
 
 
-# PyTorch's stances that choose when to compile, not what is computed: the default here.
-_STANCES = ("default", "force_eager", "eager_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+# PyTorch's stances; those of a first eager call only choose when to compile, and are the default here.
+_STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+_ON_RECOMPILE = {"eager_on_recompile": 1, "fail_on_recompile": 2}
 
 
 class set_stance:
     """`set_stance(stance)`, as a call, a context manager or a decorator. "force_eager" runs everything as plain Python;
-    the other stances of PyTorch only say when to compile, and mean "default" here. "fail_on_recompile" is refused."""
+    "eager_on_recompile" does so where a call fits nothing that is compiled, and "fail_on_recompile" raises a RuntimeError there. The others
+    mean "default" here."""
 
     def __init__(self, stance="default", **_ignored):
         global _stance
@@ -332,7 +334,9 @@ class set_stance:
     def _apply(stance):
         global _stance
         _stance = stance
-        _native.load().set_option("force_eager", stance == "force_eager")
+        extension = _native.load()
+        extension.set_option("force_eager", stance == "force_eager")
+        extension.set_option("on_recompile", _ON_RECOMPILE.get(stance, 0))
 
     def __enter__(self):
         self._apply(self._stance)

@@ -2,12 +2,14 @@
 """Python that the tracer follows in place of C code of PyTorch which would hide the user's Python from it. Each function
 computes exactly what it stands for, under the condition that its text names."""
 
+import weakref
+
 import torch
 from torch.autograd.function import FunctionCtx, _SingleLevelFunction
 
 
 class PlainContext(FunctionCtx):
-    """The `ctx` of a forward whose inputs need no gradient: what is stored there is never read by autograd."""
+    """The `ctx` of a forward that is traced: what is stored there is handed to autograd's own afterwards (`attach`), or never read."""
 
 
 def apply_without_grad(cls, *args):
@@ -19,11 +21,92 @@ def apply_without_grad(cls, *args):
         if cls.setup_context is _SingleLevelFunction.setup_context:
             result = cls.forward(ctx, *args)
         else:
+            args = _with_defaults(cls.forward, args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
         if isinstance(result, tuple):
             return tuple([_output(item, args, ctx) for item in result])
         return _output(result, args, ctx)
+
+
+def apply_with_grad(cls, *args):
+    """`torch.autograd.Function.apply` when an argument needs a gradient: the forward is Python like any other, then autograd gets to
+    know what it left in its context."""
+    ctx = PlainContext()
+    ctx.dirty_tensors = None
+    if cls.setup_context is _SingleLevelFunction.setup_context:
+        ctx.needs_input_grad = tuple([isinstance(a, torch.Tensor) and a.requires_grad for a in args])
+        with torch.no_grad():
+            result = cls.forward(ctx, *args)
+    else:
+        args = _with_defaults(cls.forward, args)
+        ctx.needs_input_grad = tuple([isinstance(a, torch.Tensor) and a.requires_grad for a in args])
+        with torch.no_grad():
+            result = cls.forward(*args)
+            cls.setup_context(ctx, args, result)
+    return attach(cls, ctx, args, result)
+
+
+def _with_defaults(forward, args):
+    """As torch.autograd.Function.apply hands them to setup_context."""
+    missing = forward.__code__.co_argcount - len(args)
+    defaults = forward.__defaults__
+    if missing <= 0 or not defaults:
+        return args
+    return args + defaults[len(defaults) - missing:]
+
+
+def attach(cls, ctx, args, result):
+    """`cls.apply(*args)` where the forward has been run: its context is `ctx`, it returned `result`."""
+    names = tuple(ctx.__dict__)
+    return attach_parts(cls, names, tuple([ctx.__dict__[name] for name in names]), args, result)
+
+
+def attach_parts(cls, names, values, args, result):
+    _attaching.append((names, values, result))
+    try:
+        return _attached_class(cls).apply(*args)
+    finally:
+        _attaching.pop()
+
+
+_attaching = []  # calls under way: autograd calls the forward below with the arguments alone
+_classes = weakref.WeakKeyDictionary()
+_TOLD = {"to_save": "save_for_backward", "saved_for_forward": "save_for_forward", "dirty_tensors": "mark_dirty",
+         "non_differentiable": "mark_non_differentiable"}
+
+
+def _attached_class(cls):
+    """`cls` with a forward that only tells what the traced one did. Its gradients, its name and grad_fn's are those of `cls`."""
+    made = _classes.get(cls)
+    if made is None:
+        body = {"forward": staticmethod(_tell), "setup_context": _SingleLevelFunction.__dict__["setup_context"],
+                "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        made = _classes[cls] = type(cls)(cls.__name__, (cls,), body)
+    return made
+
+
+DICT = type("DICT", (), {})
+
+
+def _as_it_was(value):
+    """What the tracer hands over as (DICT, keys, values) is a dict."""
+    if type(value) is tuple:
+        if value and value[0] is DICT:
+            return dict(zip(value[1], map(_as_it_was, value[2])))
+        return tuple(map(_as_it_was, value))
+    return value
+
+
+def _tell(ctx, *args):
+    names, values, result = _attaching[-1]
+    for name, value in zip(names, values):
+        if name in _TOLD:
+            if value is not None:
+                getattr(ctx, _TOLD[name])(*value)
+        elif name != "needs_input_grad":
+            setattr(ctx, name, _as_it_was(value))
+    return result
 
 
 def _output(item, args, ctx):
@@ -46,3 +129,92 @@ def group_of_tensors(tensorlistlist, with_indices=False):
     first = tensorlistlist[0]
     indices = list(range(len(first))) if with_indices else []
     return {(first[0].device, first[0].dtype): ([list(tensors) for tensors in tensorlistlist], indices)}
+
+
+def set_data(tensor, other):
+    """`tensor.data = other` as a call."""
+    tensor.data = other
+    return tensor
+
+
+class OverridesDisabled:
+    """`torch._C.DisableTorchFunctionSubclass`: inside, tensors of classes with a `__torch_function__` are plain ones."""
+
+    def __enter__(self):
+        self.changes = torch._C._is_torch_function_enabled()
+        if self.changes:
+            disable_overrides()
+
+    def __exit__(self, *error):
+        if self.changes:
+            enable_overrides()
+
+
+def disable_overrides():
+    torch._C._set_torch_function_state(torch._C._TorchFunctionState.SUBCLASSES_DISABLED)
+
+
+def enable_overrides():
+    torch._C._set_torch_function_state(torch._C._TorchFunctionState.ENABLED)
+
+
+def torch_function_by_default(cls, func, types, args=(), kwargs=None):
+    """`torch.Tensor.__torch_function__`."""
+    if kwargs is None:
+        kwargs = {}
+    for kind in types:
+        if not issubclass(cls, kind):
+            return NotImplemented
+    with OverridesDisabled():
+        result = func(*args, **kwargs)
+    if _stays_plain(func):
+        return result
+    return _converted(result, cls)
+
+
+def _stays_plain(func):
+    return func in torch.overrides.get_default_nowrap_functions()
+
+
+_stays_plain._dynamo_marked_constant = True
+
+
+def _converted(result, cls):
+    if cls is torch.Tensor:
+        return result
+    if isinstance(result, torch.Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)([_converted(item, cls) for item in result])
+    return result
+
+
+class _Asked(Exception):
+    pass
+
+
+class _TensorProbe(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise _Asked(func, args, kwargs)
+
+
+class ObjectProbe:
+    """In place of an operand that is no tensor but has a `__torch_function__`."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise _Asked(func, args, kwargs)
+
+
+def tensor_probe(twin):
+    return twin.as_subclass(_TensorProbe)
+
+
+def ask_override(callable, args, kwargs):
+    """(func, args, kwargs) with which PyTorch calls the `__torch_function__` of an operand that is a probe; None where it doesn't."""
+    try:
+        callable(*args, **kwargs)
+    except _Asked as asked:
+        return asked.args
+    return None

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a program changes of a tensor besides its numbers: requires_grad, .data, and parameters made of
+// tensors.
+#include <algorithm>
+
+#include "core/torch/tensor.h"
+#include "core/trace/tensor_forms.h"
+#include "core/trace/tracer.h"
+#include "core/trace/types.h"
+
+namespace breakline::trace {
+
+namespace {
+
+/// A function of breakline.polyfills; null when there is none.
+PyObject* polyfill_named(const char* name) {
+  py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
+  py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), name)) : py::Ref();
+  if (!function) PyErr_Clear();
+  return function.release();
+}
+
+}  // namespace
+
+namespace {
+
+/// A dict as the tuple (mark, keys, values), which an operand of a node can be; other values as they are.
+Value* as_operand(Tracer& t, Value* v, PyObject* mark) {
+  t.force(v);
+  if (v->kind == Kind::kTuple && !v->type) {
+    Values items;
+    for (Value* i : v->items) items.push_back(as_operand(t, i, mark));
+    return t.tuple(std::move(items));
+  }
+  if (v->kind != Kind::kDict || v->type || v->source >= 0 || !mark) return v;
+  Values keys, values;
+  for (const DictEntry& e : v->dict->entries) {
+    if (!e.value) continue;
+    keys.push_back(e.key);
+    values.push_back(as_operand(t, e.value, mark));
+  }
+  return t.tuple({t.constant(mark), t.tuple(std::move(keys)), t.tuple(std::move(values))});
+}
+
+}  // namespace
+
+bool is_parameter_class(PyTypeObject* type) {
+  static PyObject* parameter = nullptr;
+  if (!parameter) {
+    py::Ref module = py::Ref::steal(PyImport_GetModule(py::intern("torch.nn.parameter")));
+    parameter = module ? PyObject_GetAttrString(module.get(), "Parameter") : nullptr;
+    PyErr_Clear();
+  }
+  return parameter == reinterpret_cast<PyObject*>(type);
+}
+
+graph::Node Tracer::new_node(PyObject* callable, std::string name, const Values& args) {
+  close_all();  // sizes that are left open are not followed through such nodes
+  graph::Node node;
+  node.callable = keep_borrowed(callable);
+  node.name = std::move(name);
+  for (Value* v : args) node.args.push_back(argument(v));
+  node.origin = origin();
+  return node;
+}
+
+Value* Tracer::require_grad(Value* tensor, Value* flag) {
+  PyObject* wanted = constant_of(flag);
+  const graph::TensorMeta now = meta(tensor);
+  if (!wanted || !PyBool_Check(wanted)) return nullptr;
+  const bool on = wanted == Py_True;
+  if (on == now.requires_grad) {
+    if (!on || now.is_leaf || std::string_view(tensor->type->tp_name) == "Tensor") return tensor;
+    return nullptr;
+  }
+  if (!now.is_leaf || !(graph::is_floating(now.dtype) || graph::is_complex(now.dtype)) ||
+      torch::current_ambient().inference_mode)
+    return nullptr;
+  // What other views of the same memory answer afterwards depends on when they were made and used.
+  const graph::ValueId base = view_base_[static_cast<size_t>(tensor->id)];
+  for (size_t i = 0; i < graph_->values.size(); ++i)
+    if (tensor_values_[i] && tensor_values_[i] != tensor && view_base_[i] == base) return nullptr;
+  mutated();
+  graph::Node node = new_node(py::type_lookup(tensor->type, py::intern("requires_grad_")),
+                              "Tensor.requires_grad_", {tensor, constant(wanted)});
+  node.mutates = true;
+  graph::TensorMeta& known = graph_->values[static_cast<size_t>(tensor->id)].meta;
+  known.requires_grad = on;
+  node.outputs.push_back(tensor->id);
+  graph_->nodes.push_back(std::move(node));
+  graph_->needs_grad = true;  // on the real tensor that autograd knows
+  if (tensor->source >= 0) {
+    history_written_ = true;
+    grad_writes_.push_back(torch::storage_of(tensor->object).begin);
+  }
+  return tensor;
+}
+
+bool Tracer::set_data(Value* tensor, Value* other) {
+  if (force(other)->kind != Kind::kTensor || other == tensor || torch::current_ambient().inference_mode)
+    return false;
+  const graph::TensorMeta to = meta(other), from = meta(tensor);
+  if (to.device != from.device ||
+      (from.requires_grad && !graph::is_floating(to.dtype) && !graph::is_complex(to.dtype)))
+    return false;
+  static PyObject* set = polyfill_named("set_data");
+  if (!set) return false;
+  mutated();
+  graph::TensorMeta now = to;
+  now.requires_grad = from.requires_grad;
+  now.is_leaf = from.is_leaf;
+  graph::Node node = new_node(set, "Tensor.data =", {tensor, other});
+  node.mutates = true;
+  becomes(tensor, std::move(now), other->id);
+  node.outputs.push_back(tensor->id);
+  graph_->nodes.push_back(std::move(node));
+  return true;
+}
+
+Value* Tracer::attach_function(const Values& args) {
+  // polyfills.attach(cls, ctx, args, result)
+  Value *cls = args[0], *ctx = force(args[1]), *operands = force(args[2]), *result = force(args[3]);
+  Value* kept = ctx->kind == Kind::kInstance ? instance_dict(ctx) : nullptr;
+  const bool several = result->kind == Kind::kTuple && !result->type;
+  if (!kept || operands->kind != Kind::kTuple || (result->kind != Kind::kTensor && !several)) return nullptr;
+  static PyObject* parts = polyfill_named("attach_parts");
+  if (!parts || torch::current_ambient().inference_mode) return nullptr;
+  static PyObject* dict_mark = polyfill_named("DICT");
+  Values names, values, outs = several ? result->items : Values{result};
+  std::vector<Value*> fixed;  // not differentiable
+  for (const DictEntry& e : kept->dict->entries) {
+    if (!e.value) continue;
+    names.push_back(e.key);
+    values.push_back(as_operand(*this, e.value, dict_mark));
+    const char* name = text_of(e.key);
+    if (!name) return nullptr;
+    const bool none_given = force(e.value)->kind == Kind::kConstant && e.value->object == Py_None;
+    if (std::string_view(name) == "dirty_tensors" && !none_given) return nullptr;
+    if (std::string_view(name) == "saved_for_forward") return nullptr;
+    if (std::string_view(name) == "non_differentiable" && !none_given) fixed = drain(e.value);
+  }
+  std::vector<int32_t> memory;
+  for (Value* v : operands->items)
+    if (force(v)->kind == Kind::kTensor) memory.push_back(graph_->values[static_cast<size_t>(v->id)].storage);
+  for (Value* v : outs) {
+    if (force(v)->kind != Kind::kTensor) {
+      if (!constant_of(v)) return nullptr;
+      continue;
+    }
+    const graph::Value& g = graph_->values[static_cast<size_t>(v->id)];
+    const bool fresh = v->source < 0 && !g.meta.requires_grad && g.producer >= 0 &&
+                       view_base_[static_cast<size_t>(v->id)] == v->id;
+    if (!fresh || std::string_view(v->type->tp_name) != "Tensor" ||
+        std::find(memory.begin(), memory.end(), g.storage) != memory.end() ||
+        std::count(outs.begin(), outs.end(), v) > 1)
+      return nullptr;
+    // A view of it would have to be known as one of a tensor with a history.
+    for (size_t i = 0; i < graph_->values.size(); ++i)
+      if (tensor_values_[i] && tensor_values_[i] != v && view_base_[i] == v->id) return nullptr;
+  }
+  mutated();
+  graph::Node node = new_node(parts, "autograd.Function " + describe(cls),
+                              {cls, tuple(names), tuple(values), operands, result});
+  node.multi = several;
+  for (Value* v : outs) {
+    if (v->kind != Kind::kTensor) {
+      node.outputs.push_back(graph::kNoValue);
+      continue;
+    }
+    graph::TensorMeta now = meta(v);
+    const bool number = graph::is_floating(now.dtype) || graph::is_complex(now.dtype);
+    now.requires_grad = number && std::find(fixed.begin(), fixed.end(), v) == fixed.end();
+    now.is_leaf = !now.requires_grad;
+    becomes(v, std::move(now));
+    node.outputs.push_back(v->id);
+  }
+  graph_->nodes.push_back(std::move(node));
+  graph_->needs_grad = true;
+  return result;
+}
+
+namespace {
+
+/// Whether nested lists hold nothing but numbers: ints only, or no bools.
+bool all_numbers(Tracer& t, Value* v, bool ints) {
+  t.force(v);
+  if (v->kind == Kind::kTuple || v->kind == Kind::kList) {
+    if (v->type) return false;
+    if (v->kind == Kind::kList) t.list_load(v);
+    return std::all_of(v->items.begin(), v->items.end(),
+                       [&](Value* i) { return i && all_numbers(t, i, ints); });
+  }
+  PyObject* c = t.constant_of(v);
+  return c && (PyLong_CheckExact(c) || (!ints && PyFloat_CheckExact(c)) ||
+               (PyTuple_CheckExact(c) && !PyTuple_GET_SIZE(c)));
+}
+
+}  // namespace
+
+Value* TensorForms::legacy_tensor(Tracer& t, PyObject* type, const Values& args, const Keywords& keywords) {
+  static PyObject* torch_module = PyImport_ImportModule("torch");
+  py::Ref plain = py::Ref::steal(PyObject_GetAttrString(torch_module, "Tensor"));
+  py::Ref dtype;
+  if (type == plain.get()) {
+    dtype = py::Ref::steal(PyObject_CallMethod(torch_module, "get_default_dtype", nullptr));
+  } else if (std::string_view(Py_TYPE(type)->tp_name) == "torch.tensortype") {
+    py::Ref cuda = py::Ref::steal(PyObject_GetAttrString(type, "is_cuda")),
+            sparse = py::Ref::steal(PyObject_GetAttrString(type, "is_sparse"));
+    dtype = py::Ref::steal(PyObject_GetAttrString(type, "dtype"));
+    if (cuda.get() != Py_False || sparse.get() != Py_False) dtype = py::Ref();
+  }
+  PyErr_Clear();
+  if (!dtype || !torch::is_dtype(dtype.get()) || !keywords.empty()) return nullptr;
+  const bool whole = !graph::is_floating(torch::dtype_of(dtype.get())) ||
+                     torch::dtype_of(dtype.get()) == graph::DType::kBool;
+  const bool sizes = args.empty() || std::all_of(args.begin(), args.end(), [&](Value* v) {
+                       PyObject* c = t.constant_of(v);
+                       return c && PyLong_CheckExact(c);
+                     });
+  t.force(args.empty() ? t.none() : args[0]);
+  const bool numbers = args.size() == 1 &&
+                       (args[0]->kind == Kind::kList || (args[0]->kind == Kind::kTuple && !args[0]->type)) &&
+                       all_numbers(t, args[0], whole);
+  if (!sizes && !numbers) return nullptr;
+  py::Ref callable = py::Ref::steal(PyObject_GetAttrString(torch_module, sizes ? "empty" : "tensor"));
+  if (!callable) return nullptr;
+  Values given = sizes && args.empty() ? Values{t.constant_new(PyLong_FromLong(0))} : args;
+  return t.torch_call(t.keep_borrowed(callable.get()), std::move(given),
+                      {{py::intern("dtype"), t.constant(t.keep_borrowed(dtype.get()))}});
+}
+
+Value* Tracer::new_parameter(PyObject* cls, const Values& args, const Keywords& keywords) {
+  Value *data = args.empty() ? nullptr : args[0], *flag = args.size() > 1 ? args[1] : nullptr;
+  for (const auto& [name, v] : keywords)
+    (PyUnicode_CompareWithASCIIString(name, "data") == 0 ? data : flag) = v;
+  if (!data || args.size() + keywords.size() > 2 || force(data)->kind != Kind::kTensor ||
+      torch::current_ambient().inference_mode)
+    return nullptr;
+  PyObject* wanted = flag ? constant_of(flag) : Py_True;
+  if (!wanted || !PyBool_Check(wanted)) return nullptr;
+  // PyTorch's fullgraph takes a parameter made of an input only.
+  if (options_.root_fullgraph && data->source < 0) return nullptr;
+  graph::TensorMeta now = meta(data);
+  if (wanted == Py_True && !graph::is_floating(now.dtype) && !graph::is_complex(now.dtype))
+    quiet("nn.Parameter", true);
+  mutated();
+  graph::Node node = new_node(cls, "nn.Parameter", {data, constant(wanted)});
+  now.requires_grad = wanted == Py_True;
+  now.is_leaf = true;
+  Value* made = make(Kind::kTensor);
+  made->type = reinterpret_cast<PyTypeObject*>(cls);
+  made->type_guarded = true;
+  made->id = static_cast<graph::ValueId>(graph_->values.size());
+  graph::Value g;
+  g.meta = std::move(now);
+  g.producer = static_cast<int32_t>(graph_->nodes.size());
+  g.storage = graph_->values[static_cast<size_t>(data->id)].storage;
+  graph_->values.push_back(std::move(g));
+  note_tensor(made, made->id);
+  node.outputs.push_back(made->id);
+  graph_->nodes.push_back(std::move(node));
+  graph_->needs_grad = true;
+  return made;
+}
+
+}  // namespace breakline::trace

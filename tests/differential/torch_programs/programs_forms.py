@@ -1,0 +1,525 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Forms in which programs change tensors as objects: shape, memory, requires_grad, class, history. Each entry: name → (maker as in
+programs.py, places that may break)."""
+
+import torch
+import torch.nn as nn
+
+FORMS = {}
+
+
+def form(places):
+    def add(make):
+        FORMS[make.__name__] = (make, places)
+        return make
+
+    return add
+
+
+def data(*sizes, grad=False):
+    return torch.randn(*sizes).requires_grad_(grad)
+
+
+def calls(*sizes, grad=False, n=3):
+    return [(data(*sizes, grad=grad),) for _ in range(n)]
+
+
+def seen(t):
+    return (tuple(t.shape), t.stride(), t.storage_offset(), t.dtype, t.requires_grad, t.is_leaf)
+
+
+# --- shape and memory in place ----------------------------------------------------------------------------------------
+
+
+@form(0)
+def reshapes_of_a_result():
+    def f(x):
+        out = []
+        y = x * 2
+        for change in (lambda t: t.unsqueeze_(1), lambda t: t.squeeze_(1), lambda t: t.t_(), lambda t: t.transpose_(0, 1),
+                       lambda t: t.swapaxes_(0, 1), lambda t: t.swapdims_(0, 1), lambda t: t.as_strided_((2, 2), (4, 1))):
+            same = change(y)
+            out.append((same is y, seen(y), (y + 1).sum()))
+        return out, y
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def reshape_of_an_input():
+    def f(x):
+        before = x.sum(0)
+        x.unsqueeze_(0)
+        return before, seen(x), x + 1
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def reshape_leaves_views_alone():
+    def f(x):
+        y = x * 2
+        v, w = y.view(12), y[1]
+        y.t_()
+        v.add_(1)
+        y.mul_(3)
+        w.sub_(1)
+        return y, v, w, y @ x, seen(v), seen(w)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def reshape_of_a_view():
+    def f(x):
+        y = x * 2
+        v = y[1:]
+        v.t_()
+        v[0] = 7
+        y.add_(1)
+        return y, v, seen(v)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def reshape_with_history():
+    def f(x):
+        y = x * 2
+        y.unsqueeze_(0)
+        y.transpose_(1, 2)
+        return (y * y).sum(), seen(y), type(y).__name__
+
+    return f, calls(3, 4, grad=True)
+
+
+@form(0)
+def resized():
+    def f(x):
+        y = x * 2
+        y.resize_(2, 2)
+        z = x + 1
+        z.resize_as_(torch.zeros(2, 3))
+        o = torch.empty(0)
+        torch.add(x, 1, out=o)
+        x.resize_(2, 3)
+        return y, z, o, seen(o), x * 1
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def set_to_another():
+    def f(x, w):
+        y = torch.empty(0)
+        y.set_(x)
+        y.add_(1)
+        z = w * 1
+        z.set_(w)
+        z[0] = 5
+        return x * 1, y, z, seen(z)
+
+    return f, [(data(3, 4), data(5)) for _ in range(3)]
+
+
+@form(0)
+def data_assigned():
+    def f(x, w):
+        y = x * 2
+        old = y[0]
+        y.data = w
+        w.mul_(2)
+        old.add_(1)
+        y.sub_(3)
+        return y, old, y * 1, seen(y)
+
+    return f, [(data(3, 4), data(5)) for _ in range(3)]
+
+
+@form(0)
+def data_of_an_input_assigned():
+    def f(x, w):
+        old = x[:]
+        x.data = w
+        x.add_(1)
+        return old * 1, x * 2, seen(x)
+
+    shapes = ((3,), (3,), (4,), (2, 3))
+    return f, [(data(3), data(*s)) for s in shapes]
+
+
+@form(0)
+def data_of_a_parameter():
+    layer = nn.Linear(4, 4)
+
+    def f(x):
+        layer.weight.data = layer.weight.data * 0.5
+        layer.bias.data.mul_(0.5)
+        return layer(x), layer.weight.requires_grad
+
+    return f, calls(3, 4)
+
+
+# --- requires_grad ---------------------------------------------------------------------------------------------------
+
+
+@form(0)
+def grad_asked_for_here():
+    def f(x):
+        w = torch.zeros(4).requires_grad_()
+        v = torch.ones(4, requires_grad=True)
+        u = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+        k = x.clone()
+        k.requires_grad = True
+        y = (x * w * v * u * k).sum()
+        return y, seen(w), seen(v), seen(u), seen(k), seen(y), w
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def grad_given_up_here():
+    def f(x):
+        y = (x.detach() * 2).requires_grad_(False)
+        z = torch.ones(4).requires_grad_()
+        z.requires_grad_(False)
+        z.requires_grad_(True).requires_grad_()
+        return y, seen(z), (z * y).sum()
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def grad_of_an_input():
+    def f(x):
+        x.requires_grad_()
+        y = x * 2
+        return y.sum(), seen(y), x.requires_grad
+
+    return f, calls(3, 4)
+
+
+@form(2)
+def grad_refused():
+    def f(x):
+        out = []
+        try:
+            torch.arange(3).requires_grad_()
+        except RuntimeError as e:
+            out.append(str(e)[:30])
+        try:
+            (x * 2).requires_grad_(False)
+        except RuntimeError as e:
+            out.append(str(e)[:30])
+        return out, x * 1
+
+    return f, calls(3, 4, grad=True)
+
+
+@form(0)
+def parameter_of_a_tensor():
+    def f(x):
+        p = nn.Parameter(x)
+        q = nn.Parameter(torch.zeros(4), requires_grad=False)
+        with torch.no_grad():
+            p.add_(1)
+        return (p * p).sum() + q.sum(), isinstance(p, nn.Parameter), type(q) is nn.Parameter, seen(p), seen(q), p, x * 1
+
+    return f, calls(3, 4)
+
+
+# --- autograd.Function ------------------------------------------------------------------------------------------------
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x)
+        ctx.k, ctx.sizes = k, {"rows": x.shape[0]}
+        return x * x * k
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 20 * x * ctx.k * ctx.sizes["rows"], None
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(x, digits=2):
+        return (x * digits).round() / digits
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.digits = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * ctx.digits + (x - y) * 0, None
+
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        order = a.argsort(-1)
+        ctx.mark_non_differentiable(order)
+        ctx.set_materialize_grads(False)
+        return a + b, order, "text", a * b
+
+    @staticmethod
+    def backward(ctx, g, _order, _text, h):
+        a, b = ctx.saved_tensors
+        g, h = 0 if g is None else g, 0 if h is None else h
+        return (g + h * b if ctx.needs_input_grad[0] else None), (g + h * a if ctx.needs_input_grad[1] else None)
+
+
+class Written(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.mark_dirty(a)
+        a.mul_(2)
+        return a
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Passed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a.view_as(a)
+
+    @staticmethod
+    def backward(ctx, g):
+        return -g
+
+
+@form(0)
+def function_with_grad():
+    def f(x, w):
+        y = Scaled.apply(x * w, 3.0)
+        return y.sum(), type(y).__name__, seen(y)
+
+    return f, [(data(3, 4), data(4, grad=True)) for _ in range(3)]
+
+
+@form(0)
+def function_with_setup_context():
+    def f(x):
+        y, z = Rounded.apply(x, 4), Rounded.apply(x)
+        return (y * z).sum(), seen(y)
+
+    return f, calls(3, 4, grad=True)
+
+
+@form(0)
+def function_with_several_results():
+    def f(x, w):
+        a, order, text, b = Both.apply(x, w)
+        c, _, _, _ = Both.apply(a, b)
+        return (a * b).sum() + c.sum(), order, text, seen(a), seen(order), seen(b)
+
+    return f, [(data(3, 4, grad=True), data(3, 4, grad=i % 2 == 0)) for i in range(4)]
+
+
+@form(0)
+def function_in_a_module():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return Scaled.apply(torch.relu(self.layer(x)), 0.5).mean()
+
+    return Net(), calls(3, 4)
+
+
+@form(1)
+def function_that_writes():
+    def f(x):
+        y = x * 1
+        z = Written.apply(y)
+        return z is y, z.sum()
+
+    return f, calls(3, 4, grad=True)
+
+
+@form(1)
+def function_that_passes_on():
+    def f(x):
+        return (Passed.apply(x) * 2).sum()
+
+    return f, calls(3, 4, grad=True)
+
+
+@form(0)
+def function_without_grad():
+    def f(x):
+        with torch.no_grad():
+            a = Scaled.apply(x, 2.0)
+        return a, Rounded.apply(x.detach()), seen(a)
+
+    return f, calls(3, 4, grad=True)
+
+
+# --- classes of tensors ----------------------------------------------------------------------------------------------
+
+
+class Metered(torch.Tensor):
+    log = []
+    unit = "m"
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "?")
+        out = super().__torch_function__(func, types, args, kwargs or {})
+        cls.log.append(name)
+        if name == "add":
+            out = out.neg()
+            out.cost = 1 + sum(getattr(a, "cost", 0) for a in args)
+        return out
+
+    @property
+    def doubled(self):
+        return self + self
+
+
+@form(0)
+def subclass_of_tensor():
+    cls = Metered
+    cls.log.clear()
+
+    def f(x, y):
+        c = torch.add(x, y)
+        d = (c * 2 + 1).matmul(y.t())
+        return (d.as_subclass(torch.Tensor), type(d).__name__, c.cost, getattr(d, "cost", None), tuple(c.shape), x.unit, isinstance(d, cls),
+                type(x.doubled).__name__, torch.nn.functional.relu(c).sum().as_subclass(torch.Tensor), list(cls.log))
+
+    plain = data(3, 4)
+    return f, [(plain.as_subclass(cls), plain), (plain, data(3, 4).as_subclass(cls)), (plain.as_subclass(cls), plain)]
+
+
+@form(0)
+def subclass_made_here():
+    class Named(torch.Tensor):
+        pass
+
+    def f(x):
+        y = x.as_subclass(Named) * 2
+        y.label = "a"
+        z = (y + 1).sum()
+        return type(z).__name__, z.as_subclass(torch.Tensor), y.label, hasattr(z, "label"), y.shape, len(y)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def override_off_inside():
+    class Off(torch.Tensor):
+        seen = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.seen.append(func.__name__)
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+
+    def f(x):
+        y = x.as_subclass(Off) + 1
+        return type(y).__name__, y * 2, list(Off.seen)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def override_without_tensor():
+    class Wrapper:
+        def __init__(self, value):
+            self.value = value
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            args = [a.value if isinstance(a, Wrapper) else a for a in args]
+            return Wrapper(func(*args, **(kwargs or {})))
+
+    def f(x):
+        w = Wrapper(x)
+        return torch.matmul(torch.add(w, 1, alpha=2), x.t()).value, torch.nn.functional.gelu(w).value
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def attributes_on_tensors():
+    def f(x, w):
+        y = x * 2
+        y.name_here, y.more = "y", [1, 2]
+        w.count = getattr(w, "count", 0) + 1
+        return y, y.name_here, y.more, hasattr(x, "count"), w.count
+
+    w = data(3)
+    return f, [(data(3), w) for _ in range(3)]
+
+
+# --- checks that only raise -------------------------------------------------------------------------------------------
+
+
+@form(0)
+def checks_that_hold():
+    def f(x):
+        if not torch.isfinite(x).all():
+            raise ValueError("not finite: " + str(x.shape))
+        if (x > 100).any():
+            raise ValueError("too large")
+        y = torch.distributions.Normal(x, x.abs() + 1)
+        return x * 2, y.log_prob(x), torch.distributions.kl_divergence(y, torch.distributions.Normal(0.0, 1.0))
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def checks_that_fail():
+    log = []
+
+    def f(x):
+        log.append(len(log))
+        x.add_(1)
+        if (x > 2).any():
+            raise ValueError(f"{len(log)} too large")
+        return x * 2, list(log)
+
+    return f, [(torch.zeros(3),), (torch.ones(3) * 5,), (torch.zeros(3),), (torch.ones(3) * 7,)]
+
+
+@form(0)
+def checks_that_are_caught():
+    def f(x):
+        y = x + 1
+        try:
+            if y.sum() > 3:
+                raise KeyError("large")
+            y = y * 2
+        except KeyError:
+            y = y - 1
+        return y
+
+    return f, [(torch.zeros(2),), (torch.ones(3) * 5,), (torch.zeros(2),)]
+
+
+# --- ambient state ----------------------------------------------------------------------------------------------------
+
+
+@form(0)
+def default_dtype_changes():
+    def f(x):
+        torch.set_default_dtype(torch.float64)
+        a = torch.zeros(2) + 1
+        torch.set_default_dtype(torch.float32)
+        return a, torch.zeros(2), x * 2
+
+    return f, calls(3, 4)
