@@ -142,3 +142,22 @@ class Tally:
         if self.failed:
             print("failed:", " ".join(self.failed))
         sys.exit(1 if self.failed else 0)
+
+
+def run_rows(title, rows, outcome):
+    """Checks functions one by one (those named on the command line, else all): outcome(f) has to be True."""
+    tally = Tally(title)
+    for f in rows:
+        if len(sys.argv) < 2 or f.__name__ in sys.argv[1:]:
+            got = outcome(f)
+            tally.check(f.__name__, got is True, repr(got))
+    tally.finish()
+
+
+def run_sweep(title, names, wrong_of, timeout=300):
+    """Calls wrong_of(name) in a child each, for the names on the command line, else all; it returns {part: text of what is wrong}."""
+    tally = Tally(title)
+    for name in sys.argv[1:] or names:
+        for part, wrong in run_child(lambda name=name: wrong_of(name), timeout).items():
+            tally.check(f"{name}: {part}", not wrong, wrong)
+    tally.finish()

@@ -16,7 +16,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 
 import torch  # noqa: E402
-from harness import Tally, bits_equal  # noqa: E402
+from harness import bits_equal, run_rows  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import breakline  # noqa: E402
@@ -226,14 +226,5 @@ def B68():
     return bits_equal(torch.vmap(compiled(f))(x), torch.vmap(f)(x))
 
 
-def main():
-    tally = Tally("later semantics rows")
-    for f in ROWS:
-        if len(sys.argv) < 2 or f.__name__ in sys.argv[1:]:
-            got = outcome(f)
-            tally.check(f.__name__, got is True, repr(got))
-    tally.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_rows("later semantics rows", ROWS, outcome)

@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 
 import torch  # noqa: E402
-from harness import Tally, bits_equal  # noqa: E402
+from harness import bits_equal, run_rows  # noqa: E402
 from test_rows_later import agrees, broken, compiled, gb, outcome, refused, start, strict  # noqa: E402
 
 import breakline  # noqa: E402
@@ -242,14 +242,5 @@ def B60():
     return first and later and graphs and known and failed and again and torch.equal(compiled(inside)(start()), start() + 1)
 
 
-def main():
-    tally = Tally("remaining semantics rows")
-    for f in ROWS:
-        if len(sys.argv) < 2 or f.__name__ in sys.argv[1:]:
-            got = outcome(f)
-            tally.check(f.__name__, got is True, repr(got))
-    tally.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_rows("remaining semantics rows", ROWS, outcome)

@@ -10,7 +10,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
-from harness import Tally, run_child  # noqa: E402
+from harness import run_sweep  # noqa: E402
 from sweep import differences, fresh, program, ramp  # noqa: E402
 
 MODULES = """math cmath operator itertools functools collections heapq bisect string re json textwrap copy statistics datetime decimal
@@ -45,14 +45,5 @@ def wrong_of_module(name):
     return found
 
 
-def main():
-    tally = Tally("native functions")
-    for name in sys.argv[1:] or MODULES:
-        found = run_child(lambda name=name: wrong_of_module(name), 300)
-        for word, wrong in found.items():
-            tally.check(f"{name}.{word}", not wrong, wrong)
-    tally.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_sweep("native functions", MODULES, wrong_of_module)

@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 
 import torch  # noqa: E402
-from harness import Tally, run_child  # noqa: E402
+from harness import run_sweep  # noqa: E402
 from sweep import differences, fresh, program, ramp  # noqa: E402
 
 Pair = collections.namedtuple("Pair", "a b")
@@ -86,14 +86,5 @@ def wrong_of_kind(kind):
     return found
 
 
-def main():
-    tally = Tally("native methods")
-    for kind in sys.argv[1:] or SAMPLES:
-        found = run_child(lambda kind=kind: wrong_of_kind(kind), 300)
-        for name, wrong in found.items():
-            tally.check(f"{kind}.{name}", not wrong, wrong)
-    tally.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_sweep("native methods", SAMPLES, wrong_of_kind)
