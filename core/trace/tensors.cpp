@@ -370,7 +370,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     for (const auto& [n, a] : node.kwargs) torch::visit_values(a, look);
     if (of_tensor && !info.answers_metadata) {
       if (info.name == "Tensor.storage_offset") return storage_offset(args[0]);
-      stop("non-tensor-result", {{"op", node.name}, {"value", "the answer is more than the operands' metadata"}, {"name", node.name}});
+      stop("non-tensor-result", {{"op", node.name}, {"result_type", Py_TYPE(inferred.constant.get())->tp_name}});
     }
     Py_XINCREF(inferred.constant.get());
     Value* r = wrap(inferred.constant.get());

@@ -216,10 +216,14 @@ class Inference(unittest.TestCase):
         self.assertTrue(said.startswith("unsupported: generator-object"), said)
         said = engine.debug_infer(torch.Tensor.to, (x, "cuda"), {})
         self.assertTrue(said.startswith("unsupported: foreign-device"), said)
-        said = engine.debug_infer(torch.Tensor.squeeze_, (torch.zeros(1, 2),), {})
-        self.assertTrue(said.startswith("unsupported: inplace-resize"), said)
         said = engine.debug_infer(torch.add, (x.to_sparse(), 1), {})
         self.assertTrue(said.startswith("unsupported"), said)
+
+    def test_shape_changed_in_place(self):
+        for f, args, sizes in [(torch.Tensor.squeeze_, (torch.zeros(1, 2),), (2,)), (torch.Tensor.t_, (torch.zeros(3, 2),), (2, 3)),
+                               (torch.Tensor.unsqueeze_, (torch.zeros(2), 0), (1, 2))]:
+            said = engine.debug_infer(f, args, {})
+            self.assertEqual([m[1] for m in said], [sizes], f)
 
     def test_constants(self):
         x = torch.randn(3, 4).t()
