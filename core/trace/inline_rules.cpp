@@ -156,4 +156,11 @@ bool is_module_class(PyTypeObject* type) {
   return cls && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
 }
 
+py::Ref scripted_function(PyObject* o) {
+  if (!std::string_view(Py_TYPE(o)->tp_name).ends_with("ScriptFunction")) return {};
+  py::Ref original = py::Ref::steal(PyObject_GetAttrString(o, "_torchdynamo_inline"));
+  PyErr_Clear();
+  return original && PyFunction_Check(original.get()) ? std::move(original) : py::Ref();
+}
+
 }  // namespace breakline::trace

@@ -24,6 +24,8 @@ bool is_torch_file(const std::string& file);
 /// isinstance(object, torch.nn.Module); false without torch.
 bool is_module(PyObject* object);
 bool is_module_class(PyTypeObject* type);
+/// The Python function that torch.jit.script compiled into `o` and keeps there (PyTorch's own compiler traces that too); else null.
+py::Ref scripted_function(PyObject* o);
 /// Line of the with statement whose exit function lies at `depth` of the frame's stack; 0 when unknown.
 int with_line(const SymFrame& frame, int depth);
 

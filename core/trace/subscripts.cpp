@@ -114,6 +114,21 @@ Value* Tracer::subscript(Value* c, Value* k) {
   }
 }
 
+namespace {
+
+/// Where an index points to in a deque that is about to change.
+size_t deque_place(Tracer& t, Value* items, Value* index) {
+  int64_t i;
+  if (!t.int_of(index, &i)) t.quiet("index of a deque", true);
+  const int64_t n = t.list_size(items);
+  if (i < 0) i += n;
+  if (i < 0 || i >= n) t.raise_text(PyExc_IndexError, "deque index out of range");
+  t.list_touch(items);
+  return static_cast<size_t>(i);
+}
+
+}  // namespace
+
 bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
   force(c);
   force(k);
@@ -162,13 +177,7 @@ bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
       }
       if (type_of(c) == &PyDictProxy_Type) raise_text(PyExc_TypeError, "'mappingproxy' object does not support item assignment");
       if (Value* p = payload(c); p && p->type == deque_type()) {
-        int64_t i;
-        if (!int_of(k, &i)) quiet("item assignment", true);
-        const int64_t n = list_size(p);
-        if (i < 0) i += n;
-        if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
-        list_touch(p);
-        p->items[static_cast<size_t>(i)] = v;
+        p->items[deque_place(*this, p, k)] = v;
         return true;
       }
       if (Value* p = payload(c)) return store_subscript(p, k, v);
@@ -219,14 +228,9 @@ void Tracer::delete_subscript(Value* c, Value* k) {
     if (native_call(c, "__delitem__", both, none)) return;
   }
   if (Value* p = payload(c); p && p->type == deque_type()) {
-    int64_t i;
-    if (!int_of(k, &i)) quiet("item deletion", true);
-    const int64_t n = list_size(p);
-    if (i < 0) i += n;
-    if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
-    list_touch(p);
+    const size_t i = deque_place(*this, p, k);
     ++p->number;
-    p->items.erase(p->items.begin() + i);
+    p->items.erase(p->items.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
   if (Value* p = payload(c)) return delete_subscript(p, k);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Long because it is one table of small independent programs.
 """Descriptors, metaclasses, data classes, operators, matching, copies, functions as objects."""
 
 import collections, functools, abc, types, typing, dataclasses, enum, operator, copy, sys, string

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole window, offscreen, with real clicks and keys, against fake_engine.py in a process of its own.
+// The whole window, offscreen, with real clicks and keys, against fake_engine.py in a process of its own. Long because
+// its steps are the slots of one Qt Test class that shares the window it opens.
 #include <QAction>
 #include <QComboBox>
 #include <QDialog>
