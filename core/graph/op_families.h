@@ -19,10 +19,11 @@ std::span<const OpRow> norm_softmax_rows();
 std::span<const OpRow> conv_pool_rows();
 std::span<const OpRow> embedding_attention_rows();
 std::span<const OpRow> factory_rows();
+std::span<const OpRow> recurrent_rows();
 
 inline constexpr std::array kFamilies = {
     &pointwise_rows,    &cast_rows,      &reduction_rows,           &matmul_rows,  &view_rows, &movement_rows,
-    &norm_softmax_rows, &conv_pool_rows, &embedding_attention_rows, &factory_rows, &indexing_rows,
+    &norm_softmax_rows, &conv_pool_rows, &embedding_attention_rows, &factory_rows, &indexing_rows, &recurrent_rows,
 };
 
 }  // namespace breakline::graph

@@ -3,9 +3,9 @@
 
 namespace breakline::torch {
 
-/// While it lives, PyTorch's Python shape functions do not load all of torch._dynamo, which some ask for only
-/// to be kept out of its traces (a second or more at the first such call). Whatever else is asked of that
-/// module loads the real one. Leaves nothing behind. Needs the GIL.
+/// While it lives, PyTorch's Python shape functions load neither torch._dynamo, which some ask for only to be kept out of its
+/// traces, nor its symbolic shapes and sympy, which they ask about plain numbers (a second or more each at the first such call).
+/// Whatever else is asked of those modules loads the real ones. Leaves nothing behind. Needs the GIL.
 class LightImport {
  public:
   LightImport();

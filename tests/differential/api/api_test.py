@@ -300,6 +300,25 @@ class Process(unittest.TestCase):
         )
         self.assertEqual(out, "False torch")
 
+    def test_shape_functions_load_no_symbolic_shapes(self):
+        """PyTorch's shape functions in Python get plain numbers, for which they need neither its symbolic shapes nor sympy."""
+        out = self.run_python(
+            "import sys, torch, breakline\n"
+            "lstm = torch.nn.LSTM(4, 4, batch_first=True, bidirectional=True)\n"
+            "def f(x):\n"
+            "    y = lstm(x)[0]\n"
+            "    return torch.cdist(y, y), torch.special.bessel_j0(y), torch.ops.aten.slice.Tensor(y, 1, 0, 2)\n"
+            "x = torch.ones(2, 3, 4)\n"
+            "compiled = breakline.compile(f, plan='replay')\n"
+            "same = all(torch.equal(a, b) and a.stride() == b.stride() for a, b in zip(compiled(x), f(x)))\n"
+            "print(same, compiled.stats['places'], *(name in sys.modules for name in ('torch._dynamo', 'torch.fx.experimental.symbolic_shapes', 'sympy')))\n"
+            "from torch.fx.experimental.symbolic_shapes import expect_true\n"
+            "import torch._dynamo, sympy\n"
+            "print(expect_true.__module__, sympy.Symbol('x') + 1, hasattr(torch._dynamo, 'optimize'), torch.fx.experimental.symbolic_shapes.__name__)"
+        )
+        self.assertEqual(out.split("\n"), ["True 0 False False False",
+                                           "torch.fx.experimental.symbolic_shapes x + 1 True torch.fx.experimental.symbolic_shapes"])
+
     def test_threads_share_a_compiled_function(self):
         compiled = breakline.compile(lambda x, n: torch.relu(x) * 2 + n)
         wrong = []

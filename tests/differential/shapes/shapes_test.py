@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-FAMILIES = "pointwise view reduction matmul movement indexing norm conv embedding factory".split()
+FAMILIES = "pointwise view reduction matmul movement indexing norm conv embedding factory recurrent".split()
 
 
 def main():
