@@ -22,7 +22,7 @@ enum class Frames : uint8_t { kNone, kInnermost, kAll };
 
 /// Executes exactly the instruction at top().pc. Total: every Op of every supported version. GIL held; may
 /// run any user code; checks signals at backward jumps. `frames` asks for trampolines around calls.
-Outcome execute(State& state, Frames frames = Frames::kInnermost);
+Outcome execute(State& state, Frames frames = Frames::kAll);
 
 /// Raises/handles: adds traceback entries for the top frame, looks up exception tables outwards, pops frames
 /// without a handler. True: a handler was found, pc and stack set for it. False: no frame is left and the

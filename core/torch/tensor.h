@@ -56,13 +56,9 @@ bool same_gradient(PyObject* tensor, const MetaImage& image);
 inline bool image_holds(PyObject* tensor, const MetaImage& image) {
   const char* impl =
       *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(tensor) + image.object_offset);
-  uint64_t difference = 0;
-  for (int i = 0; i < image.count; ++i) {
-    uint64_t word;
-    std::memcpy(&word, impl + MetaImage::kFirst + i * 8, sizeof word);
-    difference |= word ^ image.words[static_cast<size_t>(i)];
-  }
-  return difference == 0 && (image.whole || same_gradient(tensor, image));
+  // The C library's comparison, in vectors of the machine it runs on.
+  return std::memcmp(impl + MetaImage::kFirst, image.words.data(), static_cast<size_t>(image.count) * 8) == 0 &&
+         (image.whole || same_gradient(tensor, image));
 }
 /// True for the dispatch keys of an ordinary dense CPU or meta tensor: no sparse, quantised, conj or neg bit,
 /// no wrapper. Where it is false, raw_meta leaves sizes and strides null and the rank 0.

@@ -365,6 +365,7 @@ Value* Tracer::generator_resume(Value* g, Value* sent, Value* thrown) {
     g->frame = std::move(yielded_frame_);
     g->handled = handled_ == outer ? nullptr : handled_;
     handled_ = outer;
+    note_waiting(g);
     return r;
   }
   finished();
@@ -392,8 +393,10 @@ Value* Tracer::generator_method(Value* g, const std::string& n, Values& a) {
     stop_iteration(g);
   }
   if (n != "throw" && n != "close") return nullptr;
-  if (delegate_of(g)) stop("generator-method", {{"name", n + " through yield from"}});
+  Value* delegate = delegate_of(g);
+  if (delegate && !(n == "close" && delegate->kind == Kind::kGenerator)) stop("generator-method", {{"name", n + " through yield from"}});
   if (n == "close" && a.size() == 1) {
+    if (delegate) generator_method(delegate, n, a);
     if (g->exhausted) return none();
     if (g->position == 0) {
       mutated();

@@ -104,7 +104,7 @@ void Tracer::finish() {
   for (auto& f : frames_) note_lines(*f);
   // A generator that is dropped while it waits inside try runs its handlers at that moment: such a one has to be real.
   for (Value* g : generators_)
-    if (g->frame && g->frame->code->handler(std::max(0, g->frame->pc - 1))) rewind_generator(g);
+    if (must_be_real(g)) rewind_generator(g);
   std::unordered_set<Value*> seen;
   if (exit_ == ExitKind::kReturn) {
     check_rebuildable(return_value_, seen);

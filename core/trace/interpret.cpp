@@ -40,7 +40,10 @@ Value* Tracer::run(size_t base) {
       }
       if (in.op == Op::kReturnValue) {
         Value* r = f.stack.back();
-        if (nesting_ == 0 && frames_.size() == 1) return r;
+        if (nesting_ == 0 && frames_.size() == 1) {
+          if (!mortals_.empty()) close_at_return(r, count_before);
+          return r;
+        }
         bool below = f.on_return == ReturnMode::kDiscard;
         if (below && constant_of(r) != Py_None) quiet("__init__() should return None", true);
         // Without `constructed` the frame was entered before this segment: the caller's stack holds the object already.
@@ -50,6 +53,7 @@ Value* Tracer::run(size_t base) {
         frames_.pop_back();
         if (frames_.size() == base) return result;
         if (!below) push(result);
+        if (nesting_ == 0 && !mortals_.empty()) settle_deaths(count_before, false);
         continue;
       }
       if (in.op == Op::kYieldValue) {
@@ -65,8 +69,10 @@ Value* Tracer::run(size_t base) {
       ++f.pc;
       if (watching_) run_watched(in, f, table[static_cast<size_t>(in.op)]);
       else table[static_cast<size_t>(in.op)](*this, f, in);
+      if (nesting_ == 0 && !mortals_.empty()) settle_deaths(count_before, false);
     } catch (Raise& r) {
       unwind(r, base);
+      if (nesting_ == 0 && !mortals_.empty()) settle_deaths(count_before, true);
     } catch (Break& b) {
       if (nesting_ > 0) throw;
       if (mutations_ != mutations_before) {

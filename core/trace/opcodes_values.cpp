@@ -27,18 +27,9 @@ struct Opcodes {
   }
   static void load_fast_or_null(Tracer& t, SymFrame& f, const Instr& in) { t.push(slot(f, in)); }
   static void clear_fast(Tracer&, SymFrame& f, const Instr& in) { slot(f, in) = nullptr; }
-  /// An object with a finaliser dies when its last name goes: the executor takes that step.
-  static void before_losing(Tracer& t, Value* v) {
-    if (v && v->kind == Kind::kLive && v->object && Py_TYPE(v->object)->tp_finalize && (Py_TYPE(v->object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
-      t.quiet("finaliser");
-  }
-  static void store_fast(Tracer& t, SymFrame& f, const Instr& in) {
-    before_losing(t, slot(f, in));
-    slot(f, in) = t.pop();
-  }
+  static void store_fast(Tracer& t, SymFrame& f, const Instr& in) { slot(f, in) = t.pop(); }
   static void delete_fast(Tracer& t, SymFrame& f, const Instr& in) {
     if (!slot(f, in)) t.quiet("unbound local", true);
-    before_losing(t, slot(f, in));
     slot(f, in) = nullptr;
   }
   static void make_cell(Tracer& t, SymFrame& f, const Instr& in) {

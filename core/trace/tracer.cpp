@@ -63,6 +63,7 @@ void Tracer::reset() {
   expecting_ = 0;
   watching_ = false;
   generators_.clear();
+  mortals_.clear();
   class_writes_.clear();
   made_objects_.clear();
   made_at_.clear();
@@ -96,6 +97,7 @@ void Tracer::start(const std::vector<EntryFrame>& entry) {
     frames_.push_back(std::move(f));
   }
   if (handled_object_) handled_ = live(handled_object_, sources_.slot(static_cast<int64_t>(slot_count_)));
+  find_mortals();
 }
 
 void Tracer::trace(const std::vector<EntryFrame>& entry, PyObject* const* slots, size_t slot_count,

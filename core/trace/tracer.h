@@ -461,6 +461,23 @@ class Tracer {
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
   void rewind_generator(Value* generator);
+  /// lifetimes.cpp: a value whose end is seen, and where it was found last.
+  struct Mortal {
+    Value* value = nullptr;
+    const SymFrame* frame = nullptr;
+    size_t depth = 0, index = 0;
+    bool on_stack = false;
+    bool far = false;       ///< only through the frames of suspended generators
+    Value* root = nullptr;  ///< what lies there
+  };
+  void find_mortals();                 ///< among the values of the entry
+  void note_waiting(Value* generator);  ///< it has just been suspended
+  bool is_held(Mortal& mortal);
+  /// After the outer instruction with the number `at`: what it let go of ends now.
+  void settle_deaths(int64_t at, bool raised);
+  void close_dead(Value* generator, int64_t at);
+  void close_at_return(Value* result, int64_t at);
+  static bool must_be_real(const Value* v);  ///< a generator that waits inside try
   [[noreturn]] void rewind_to(int64_t instruction, const std::string& what);
   bool would_be_caught() const;
   void set_context(Value* exception);
@@ -550,6 +567,7 @@ class Tracer {
   bool watching_ = false;           ///< some value of the entry was read out of a tensor
   int expecting_ = 0;               ///< builtins on the way that catch what is raised
   std::vector<Value*> generators_;  ///< made in this trace and started
+  std::vector<Mortal> mortals_;
   struct ClassWrite {
     PyTypeObject* type;
     PyObject* name;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Generators, iterators, comprehensions, itertools."""
 
+import contextlib
 import itertools
 
 from cases import table
@@ -708,3 +709,194 @@ def enumerate_over_generator(x, n):
 @case
 def zip_over_generators(x, n):
     return x, list(zip(count_up(3), count_up(2))), LOG[-4:]
+
+
+def guarded(x, n):
+    """Its handlers run when the last name of it goes."""
+    try:
+        for i in range(n):
+            yield x + i
+    finally:
+        LOG.append("closed")
+
+
+def delegating(x):
+    try:
+        yield from guarded(x, 4)
+    finally:
+        LOG.append("outer closed")
+
+
+class Noted:
+    def __enter__(self):
+        LOG.append("in")
+
+    def __exit__(self, kind, value, trace):
+        LOG.append(("out", kind and kind.__name__))
+
+
+def within(x):
+    with Noted():
+        for i in range(4):
+            yield x * i
+
+
+def new_log(start):
+    return LOG[start:], len(LOG) - start
+
+
+@case
+def left_by_break(x, n):
+    start = len(LOG)
+    for v in guarded(x, 3):
+        break
+    return v, new_log(start)
+
+
+@case
+def left_by_break_inside_with(x, n):
+    start = len(LOG)
+    for v in within(x):
+        if v.dim() < 9:
+            break
+    return v, new_log(start)
+
+
+def first_of(x):
+    for v in guarded(x, 3):
+        return v
+
+
+@case
+def left_by_return(x, n):
+    start = len(LOG)
+    return first_of(x), new_log(start)
+
+
+@case
+def left_by_raise(x, n):
+    start = len(LOG)
+    try:
+        for v in guarded(x, 3):
+            raise ValueError(1)
+    except ValueError:
+        seen = new_log(start)
+    return v, seen
+
+
+@case
+def overwritten_while_waiting(x, n):
+    start = len(LOG)
+    g = guarded(x, 3)
+    a = next(g)
+    g = None
+    return a, new_log(start)
+
+
+@case
+def deleted_while_waiting(x, n):
+    start = len(LOG)
+    g = guarded(x, 3)
+    a, h = next(g), g
+    del g
+    still = new_log(start)
+    del h
+    return a, still, new_log(start)
+
+
+@case
+def a_temporary_generator(x, n):
+    start = len(LOG)
+    a = next(guarded(x, 3))
+    return a, new_log(start)
+
+
+@case
+def held_by_a_cell(x, n):
+    start = len(LOG)
+    g = guarded(x, 3)
+    step = lambda: next(g)  # noqa: E731
+    a, b = step(), step()
+    del step
+    still = new_log(start)
+    del g
+    return a, b, still, new_log(start)
+
+
+@case
+def held_by_zip(x, n):
+    start = len(LOG)
+    pairs = [(a, b) for a, b in zip(guarded(x, 4), range(2))]
+    return pairs, new_log(start)
+
+
+@case
+def held_by_islice(x, n):
+    start = len(LOG)
+    some = list(itertools.islice(guarded(x, 4), 2))
+    return some, new_log(start)
+
+
+@case
+def delegating_left(x, n):
+    start = len(LOG)
+    for v in delegating(x):
+        break
+    return v, new_log(start)
+
+
+@case
+def manager_never_left(x, n):
+    start = len(LOG)
+    c = managed(x)
+    v = c.__enter__()
+    before = new_log(start)
+    del c
+    return v, before, new_log(start)
+
+
+@contextlib.contextmanager
+def managed(x):
+    LOG.append("entered")
+    try:
+        yield x + 1
+    finally:
+        LOG.append("left")
+
+
+def two_waiting(x):
+    a, b = guarded(x, 3), within(x)
+    return next(a) + next(b)
+
+
+@case
+def two_die_with_a_frame(x, n):
+    start = len(LOG)
+    return two_waiting(x), new_log(start)
+
+
+@case
+def waiting_at_the_return(x, n):
+    g = guarded(x, 3)
+    return next(g)
+
+
+@case
+def waiting_generator_kept(x, n):
+    start = len(LOG)
+    kept = [guarded(x, 3)]
+    v = next(kept[0])
+    before = new_log(start)
+    kept.append(1)
+    still = new_log(start)
+    kept.clear()
+    return v, before, still, new_log(start)
+
+
+@case(breaks=1)
+def waiting_over_a_break(x, n):
+    start = len(LOG)
+    for v in guarded(x, 3):
+        opaque(len, "a")
+        break
+    return v, new_log(start)

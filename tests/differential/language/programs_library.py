@@ -26,6 +26,10 @@ import struct
 import textwrap
 import threading
 import types
+import warnings
+import traceback
+import sys
+import inspect
 
 import torch
 from cases import table
@@ -785,3 +789,54 @@ def copies(x, n):
     d = copy.deepcopy({"a": [1, n]})
     d["a"].append(2)
     return c.t + s.t, s.l is c.l, d, copy.copy([1, x])[1], copy.copy(collections.deque([1], 2))
+
+
+def caller_name():
+    return sys._getframe(1).f_code.co_name
+
+
+def caller_line():
+    return inspect.currentframe().f_back.f_lineno
+
+
+def caller_locals():
+    return sorted(sys._getframe(1).f_locals)
+
+
+def names_on_the_stack():
+    return [frame.function for frame in inspect.stack()[:2]], [line.name for line in traceback.extract_stack()[-2:]]
+
+
+@case(breaks=1)
+def asks_who_called(x, n):
+    return caller_name(), x + 1
+
+
+@case(breaks=1)
+def asks_from_which_line(x, n):
+    y = x + 1
+    return caller_line(), y
+
+
+@case(breaks=1)
+def asks_for_the_callers_locals(x, n):
+    y = x + 1
+    return caller_locals(), y
+
+
+@case(breaks=2)
+def asks_for_the_stack(x, n):
+    return names_on_the_stack(), x + 1
+
+
+def warned(x):
+    warnings.warn("of the caller", stacklevel=2)
+    return x
+
+
+@case(breaks=4)
+def warns_of_the_caller(x, n):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        y = warned(x + 1)
+    return y, [(w.lineno, w.filename) for w in seen]

@@ -217,7 +217,68 @@ def global_replaced(x):
     return x
 
 
-PROGRAMS = [local_deleted, local_overwritten, deleted_after_two_breaks, callee_returns, popped, dict_entry, attribute, finaliser,
+def a_temporary(x):
+    log = []
+    Logging(1, log)
+    seen = list(log)
+    kept = Logging(2, log)
+    kept = Logging(3, log)
+    again = list(log)
+    del kept
+    return x + 1, seen, again, log
+
+
+class Logging:
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def __del__(self):
+        self.log.append(self.name)
+
+
+def in_a_container(x):
+    log = []
+    held = [Logging(1, log), {"a": Logging(2, log)}]
+    held.pop()
+    seen = list(log)
+    held = ()
+    return x * 2, seen, log
+
+
+def with_a_callback(x):
+    log, box = [], Box()
+    ref = weakref.ref(box, lambda _: log.append("dead"))
+    weakref.finalize(box, log.append, "finalised")
+    seen = list(log)
+    del box
+    return x + 1, seen, log, ref() is None
+
+
+def lost_with_an_inner_frame(x):
+    log = []
+
+    def inner(t):
+        mine = Logging("inner", log)
+        return t * 2 if mine.name else t
+
+    return inner(x), list(log)
+
+
+def lost_by_raising(x):
+    log = []
+
+    def inner(t):
+        mine = Logging("inner", log)
+        raise ValueError(mine.name)
+
+    try:
+        inner(x)
+    except ValueError:
+        seen = list(log)
+    return x + 1, seen, log
+
+
+PROGRAMS = [a_temporary, in_a_container, with_a_callback, lost_with_an_inner_frame, lost_by_raising, local_deleted, local_overwritten, deleted_after_two_breaks, callee_returns, popped, dict_entry, attribute, finaliser,
             finaliser_at_return, finaliser_overwritten, loop_temporaries, weak_dictionary, finalize_callback, in_handler,
             argument_dropped, generator_closed, item_break, global_replaced]
 
