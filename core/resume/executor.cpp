@@ -56,16 +56,16 @@ void make_code_root(State& state, PyCodeObject* code, PyObject* globals, PyObjec
 
 bool has_executor(bytecode::Op op) { return table()[static_cast<size_t>(op)].run != nullptr; }
 
-Outcome execute(State& state, Frames frames) {
+Outcome execute(State& state) {
   const int index = state.top().pc;
   const Instr& instr = state.top().code->instrs[index];
   const OpRow& row = table()[static_cast<size_t>(instr.op)];
   set_thread_handled(state.handled);
   Outcome outcome;
-  if (frames != Frames::kNone && row.sees_frames && row.sees_frames(state, instr)) {
+  if (row.sees_frames && row.sees_frames(state, instr)) {
     Job job{row.run, &state, &instr, Outcome::kNext,
             instr.op == Op::kCall && reads_caller_locals(state, instr)};
-    outcome = run_in_frames(state, frames, job);
+    outcome = run_in_frames(job);
   } else {
     outcome = row.run(state, instr);
   }
@@ -98,7 +98,6 @@ int64_t executed_instructions() { return executed; }
 PyObject* run_concretely(State& state) {
   HandledScope handled;
   const bool into_callees = deep();
-  const Frames frames = into_callees ? Frames::kAll : Frames::kInnermost;
   while (true) {
     if (into_callees && enter_callee(state)) {
       if (static_cast<int>(state.frames.size()) < Py_GetRecursionLimit()) continue;
@@ -109,7 +108,7 @@ PyObject* run_concretely(State& state) {
       continue;
     }
     ++executed;
-    switch (execute(state, frames)) {
+    switch (execute(state)) {
       case Outcome::kNext:
       case Outcome::kJump:
         break;

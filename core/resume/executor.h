@@ -14,15 +14,13 @@ enum class Outcome : uint8_t {
   kReraised,  ///< same, but the traceback must not get another entry for this frame
 };
 
-/// How calls look to their callee.
-enum class Frames : uint8_t { kNone, kInnermost, kAll };
-
 /// The pc of the top frame names the instruction to execute; the pc of a frame that waits for an inner one
 /// names the instruction *behind* the waiting one, whose operands are already popped.
 
 /// Executes exactly the instruction at top().pc. Total: every Op of every supported version. GIL held; may
-/// run any user code; checks signals at backward jumps. `frames` asks for trampolines around calls.
-Outcome execute(State& state, Frames frames = Frames::kAll);
+/// run any user code, which sees CPython frames that look like the state's virtual ones; checks signals at backward
+/// jumps.
+Outcome execute(State& state);
 
 /// Raises/handles: adds traceback entries for the top frame, looks up exception tables outwards, pops frames
 /// without a handler. True: a handler was found, pc and stack set for it. False: no frame is left and the

@@ -315,12 +315,9 @@ void prepare_trampolines() {
   PyErr_Clear();
 }
 
-Outcome run_in_frames(State& state, Frames frames, Job& job) {
-  const size_t first = frames == Frames::kNone        ? state.frames.size()
-                       : frames == Frames::kInnermost ? state.frames.size() - 1
-                                                      : 0;
+Outcome run_in_frames(Job& job) {
   job.outcome = Outcome::kNext;
-  if (enter(job, first)) return job.outcome;
+  if (enter(job, 0)) return job.outcome;
   return job.outcome == Outcome::kReraised ? Outcome::kReraised : Outcome::kRaised;
 }
 

@@ -15,9 +15,9 @@ struct Job {
 };
 
 /// Runs `job` beneath CPython frames that look like the state's virtual frames: name, qualified name, file,
-/// line, columns and globals of the innermost one or of all. What the frames would add to a traceback is
+/// line, columns and globals. What the frames would add to a traceback is
 /// taken off again. GIL. Cost: about 0.06 µs a frame once the frame's function exists.
-Outcome run_in_frames(State& state, Frames frames, Job& job);
+Outcome run_in_frames(Job& job);
 
 /// Operations without a public C function run as the real CPython instruction, in a function that does
 /// nothing else and wears the virtual frame's identity.

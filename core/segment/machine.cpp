@@ -590,6 +590,12 @@ Run::Next Run::run_loop(Segment& s, PyObject** result) {
   return Next::kSite;
 }
 
+/// Whether a tracer or profiler (sys.settrace, sys.setprofile) looks at this thread's calls: they have to be real ones then.
+bool is_watched() {
+  const PyThreadState* t = PyThreadState_Get();
+  return t->c_tracefunc || t->c_profilefunc;
+}
+
 PyObject* Run::run_rest() {
   RegionScope scope(ambient_, region_);
   int64_t before = resume::executed_instructions();
@@ -607,7 +613,7 @@ PyObject* Run::go() {
   bool progress = false;
   for (;;) {
     Site& site = *site_;
-    if (site.executor) return run_rest();
+    if (site.executor || is_watched()) return run_rest();
     Segment* s = find(site);
     if (!s) {
       watch_.compiled();
@@ -692,8 +698,7 @@ const char* reason_to_skip(const bytecode::Code* code) {
   if (code->is_coroutine || code->is_async_generator) return "async";
   if (code->is_generator) return "generator-root";
   if (!code->is_optimized) return "function-call";
-  PyThreadState* t = PyThreadState_Get();
-  if (t->c_tracefunc || t->c_profilefunc) return "active-tracer";
+  if (is_watched()) return "active-tracer";
   return nullptr;
 }
 

@@ -840,3 +840,25 @@ def warns_of_the_caller(x, n):
         warnings.simplefilter("always")
         y = warned(x + 1)
     return y, [(w.lineno, w.filename) for w in seen]
+
+
+@case(breaks=2)
+def traces_its_calls(x, n):
+    seen = []
+
+    def note(frame, event, argument):
+        if frame.f_code.co_name == "warned_not":
+            seen.append(event)
+
+    sys.setprofile(note)
+    y = warned_quietly(x)
+    sys.setprofile(None)
+    return y, seen
+
+
+def warned_quietly(x):
+    return warned_not(x) + 1
+
+
+def warned_not(x):
+    return x
