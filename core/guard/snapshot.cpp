@@ -36,6 +36,7 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
   seen_.assign(c.values, c.values + p.sources.size());
   items_.clear();
   covered_.clear();
+  tensors_.clear();
   values_.assign(p.sources.size(), nullptr);
   // A source is stable when nothing but versions and pinned sources decides what it yields: then its object
   // has the address of the last time. That alone does not make it the same object (the old one may have been
@@ -99,7 +100,7 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
           // The tensor of last time, most likely: its words are compared as a whole first.
           if (torch::MetaImage& image = p.tensors[static_cast<size_t>(x.extra)].image; covered) {
             image = torch::image_of(value);
-            if (image.count) otherwise = kTensorImage;
+            if (image.count) otherwise = kTensorImages;
           } else {
             image.count = 0;
           }
@@ -119,10 +120,19 @@ void Snapshot::record(GuardProgram& p, GuardContext& c) {
         default:
           covered = false;
       }
-      if (covered)
+      if (covered) {
         covers(dict, i);
-      else
+      } else if (otherwise == kTensorImages) {
+        const TensorRecord& r = p.tensors[static_cast<size_t>(x.extra)];
+        if (items_.empty() || items_.back().kind != kTensorImages) {
+          item(kTensorImages, 0);
+          items_.back().first = static_cast<int32_t>(tensors_.size());
+        }
+        tensors_.push_back({value, torch::impl_of(value, r.image), r.type, static_cast<int32_t>(i), r.image});
+        items_.back().last = static_cast<int32_t>(tensors_.size());
+      } else {
         item(otherwise, static_cast<int64_t>(i));
+      }
       continue;
     }
     const Source& s = p.sources[id];
@@ -200,6 +210,22 @@ bool Snapshot::refresh(Item& x, GuardProgram& p, GuardContext& c) {
   return true;
 }
 
+bool Snapshot::check_tensors(const Item& item, GuardProgram& p, GuardContext& c) {
+  constexpr int kAhead = 6;
+  TensorCheck* const first = tensors_.data() + item.first;
+  TensorCheck* const last = tensors_.data() + item.last;
+  for (TensorCheck* t = first; t != last; ++t) {
+    if (t + kAhead < last) {
+      const TensorCheck& next = t[kAhead];
+      __builtin_prefetch(next.tensor);
+      for (int line = 0; line < 4; ++line) __builtin_prefetch(next.impl + 64 * line);
+    }
+    if (Py_TYPE(t->tensor) == t->type && torch::image_holds(t->tensor, t->image)) continue;
+    if (!p.run_step(p.steps[static_cast<size_t>(t->step)], c)) return false;
+  }
+  return true;
+}
+
 bool Snapshot::check(GuardProgram& p, GuardContext& c) {
   if (seen_.size() != p.sources.size()) return false;
   if (lent_) {
@@ -231,14 +257,9 @@ bool Snapshot::check(GuardProgram& p, GuardContext& c) {
       case kTypeRecord:
         if (!p.types[static_cast<size_t>(x.index)].holds()) return false;
         break;
-      case kTensorImage: {
-        GuardStep& step = p.steps[static_cast<size_t>(x.index)];
-        const TensorRecord& r = p.tensors[static_cast<size_t>(step.extra)];
-        PyObject* o = c.values[static_cast<size_t>(step.source)];
-        if (Py_TYPE(o) == r.type && torch::image_holds(o, r.image)) break;
-        if (!p.run_step(step, c)) return false;
+      case kTensorImages:
+        if (!check_tensors(x, p, c)) return false;
         break;
-      }
       case kResidual:
         if (!p.run_step(p.steps[static_cast<size_t>(x.index)], c)) return false;
         break;

@@ -27,7 +27,7 @@ struct Snapshot {
     kDictOfOwner,
     kDictVersion,
     kTypeRecord,
-    kTensorImage,
+    kTensorImages,
     kResidual
   };
   struct Item {
@@ -35,13 +35,24 @@ struct Snapshot {
     int32_t index;     ///< slot, source, type or step
     PyObject* object;  ///< borrowed; proved alive by the items before it
     uint64_t version;
-    int32_t first = 0, last = 0;  ///< of a dict's version: its steps in `covered_`
+    int32_t first = 0, last = 0;  ///< of a dict's version: its steps in `covered_`; of tensors: theirs in `tensors_`
   };
   /// A dict has another version: whether all that was read out of it is still there. True: `item` is up to
   /// date again.
   bool refresh(Item& item, GuardProgram& program, GuardContext& context);
+  /// One tensor of a run of them, with what is compared side by side: 150 parameters are one walk through memory.
+  struct TensorCheck {
+    PyObject* tensor;  ///< borrowed; alive as its item's
+    const char* impl;  ///< what it pointed to last time; only for reading ahead
+    PyTypeObject* type;
+    int32_t step;
+    torch::MetaImage image;
+  };
+  /// Whether the tensors of a kTensorImages item are as last time, or pass their steps anew.
+  bool check_tensors(const Item& item, GuardProgram& program, GuardContext& context);
   bool lent_ = false;
   std::vector<Item> items_;
+  std::vector<TensorCheck> tensors_;
   std::vector<int32_t> covered_;   ///< steps that hold while a dict keeps its version, dict by dict
   std::vector<PyObject*> values_;  ///< of sources that the items cover; others null
   std::vector<PyObject*> seen_;    ///< of each source at the last record (only compared)

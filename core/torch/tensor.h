@@ -52,10 +52,13 @@ struct MetaImage {
 MetaImage image_of(PyObject* tensor);
 /// Whether the gradient is needed as it was, for an image that is not `whole`.
 bool same_gradient(PyObject* tensor, const MetaImage& image);
+/// Where the metadata of a tensor with an image lie.
+inline const char* impl_of(PyObject* tensor, const MetaImage& image) {
+  return *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(tensor) + image.object_offset);
+}
 /// False also when only something without meaning here has changed; a few ns. `tensor` must be one.
 inline bool image_holds(PyObject* tensor, const MetaImage& image) {
-  const char* impl =
-      *reinterpret_cast<const char* const*>(reinterpret_cast<const char*>(tensor) + image.object_offset);
+  const char* impl = impl_of(tensor, image);
   // The C library's comparison, in vectors of the machine it runs on.
   return std::memcmp(impl + MetaImage::kFirst, image.words.data(), static_cast<size_t>(image.count) * 8) == 0 &&
          (image.whole || same_gradient(tensor, image));

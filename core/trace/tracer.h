@@ -37,7 +37,7 @@ struct Options {
   int64_t instruction_limit = 400'000;
   int64_t node_limit = 20'000;
   int64_t idle_instructions = 4096;  ///< of loops that add no node, before the loop is left to the executor
-  int inline_depth = 80;
+  int inline_depth = 400;
   int force_break_every = 0;     ///< tests: break before every n-th instruction
   uint64_t force_break_seed = 0;
   bool root_fullgraph = false;   ///< the root's own fullgraph
