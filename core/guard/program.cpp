@@ -50,6 +50,12 @@ PyObject* instance_dict_or_make(GuardContext& c, PyObject* o) {
 
 PyObject* dict_item(PyObject* d, PyObject* key) {
   if (!d || !PyDict_Check(d)) return nullptr;
+  if (PyTypeObject* type = Py_TYPE(key); (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_hash != PyBaseObject_Type.tp_hash) {
+    // The very key that was seen: a __hash__ of the program must not notice.
+    PyObject *k, *v;
+    for (Py_ssize_t at = 0; PyDict_Next(d, &at, &k, &v);)
+      if (k == key) return v;
+  }
   PyObject* v = PyDict_GetItemWithError(d, key);
   if (!v) PyErr_Clear();
   return v;

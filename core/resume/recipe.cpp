@@ -28,8 +28,7 @@ int32_t RecipeBuilder::emit(Value* v) {
   auto it = done_.find(v);
   if (it != done_.end()) return it->second;
   int32_t id = emit_new(v);
-  done_[v] = id;
-  return id;
+  return done_.try_emplace(v, id).first->second;  // a tuple in a circle was made on the way
 }
 
 int32_t RecipeBuilder::output_of(graph::ValueId id) {

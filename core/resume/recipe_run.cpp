@@ -91,8 +91,9 @@ bool fill_exception(PyObject* o, const RecipeStep& s, const std::vector<PyObject
   }
   if (kid[3] && PyObject_SetAttrString(o, "name", kid[3]) < 0) return false;
   if (kid[4] && PyObject_SetAttrString(o, "obj", kid[4]) < 0) return false;
-  PyException_SetContext(o, share(kid[1]));
-  PyException_SetCause(o, share(kid[2]));
+  const auto or_null = [](PyObject* x) { return x == Py_None ? nullptr : share(x); };
+  PyException_SetContext(o, or_null(kid[1]));
+  PyException_SetCause(o, or_null(kid[2]));
   reinterpret_cast<PyBaseExceptionObject*>(o)->suppress_context = s.b != 0;
   for (size_t i = 6; i + 1 < kid.size(); i += 2)
     if (PyObject_GenericSetAttr(o, kid[i], kid[i + 1]) < 0) return false;

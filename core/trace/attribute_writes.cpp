@@ -6,6 +6,8 @@
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
+#include <structmember.h>
+
 namespace breakline::trace {
 
 using guard::SourceKind;
@@ -15,8 +17,11 @@ namespace {
 
 /// Attribute writes follow the generic rules: no type of C on the way has its own.
 bool sets_generically(PyTypeObject* type) {
-  PyObject* own = py::type_lookup(type, py::intern("__setattr__"));
-  if (own && PyFunction_Check(own)) return false;
+  for (const char* name : {"__setattr__", "__delattr__"}) {
+    PyObject* own = py::type_lookup(type, py::intern(name));
+    const bool native = own && Py_TYPE(own) == &PyWrapperDescr_Type && PyUnicode_CompareWithASCIIString(PyDescr_NAME(own), name) == 0;
+    if (own && !native) return false;
+  }
   while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_setattro != PyObject_GenericSetAttr) type = type->tp_base;
   return type && type->tp_setattro == PyObject_GenericSetAttr;
 }
@@ -104,6 +109,9 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
       return;
     }
     if (Py_TYPE(a) == &PyMemberDescr_Type) {
+      const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(a)->d_member;
+      if ((member->flags & READONLY) || (member->type != T_OBJECT && member->type != T_OBJECT_EX))
+        stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", "member_descriptor"}});
       if (o->kind == Kind::kInstance) {
         mutated();
         dict_set(instance_dict(o), constant(name), v);

@@ -26,7 +26,9 @@ bool is_function_like(PyObject* a) {
 /// Attribute reads follow the generic rules: no type of C on the way has its own.
 bool reads_generically(PyTypeObject* type) {
   PyObject* own = py::type_lookup(type, py::intern("__getattribute__"));
-  if (own && PyFunction_Check(own)) return false;
+  const bool native =
+      own && Py_TYPE(own) == &PyWrapperDescr_Type && PyUnicode_CompareWithASCIIString(PyDescr_NAME(own), "__getattribute__") == 0;
+  if (own && !native) return false;
   while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_getattro != PyObject_GenericGetAttr) type = type->tp_base;
   return type && type->tp_getattro == PyObject_GenericGetAttr;
 }
@@ -252,6 +254,8 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
   Value* m = live(module, object_source(module));
   PyTypeObject* t = Py_TYPE(module);
   if (t != &PyModule_Type) {
+    if (PyObject* own = lookup(t, py::intern("__getattribute__")); own && PyFunction_Check(own))
+      return call_nested(constant(own), {constant(module), constant(name)});
     // A module subclass may define properties (torch.backends.*).
     if (PyObject* a = py::type_lookup(t, name); a && Py_TYPE(a)->tp_descr_set) {
       PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
@@ -282,6 +286,10 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
     if (is_name(name, "__dict__")) return dict;
     if (is_function_like(a)) return method(constant(a), constant(module));
+    if ((t->tp_flags & Py_TPFLAGS_HEAPTYPE) && !Py_TYPE(a)->tp_descr_get) {
+      lookup(t, name);
+      return live(a, object_source(a));
+    }
   }
   // A module subclass may look further in Python (torch._VF).
   if (t != &PyModule_Type)

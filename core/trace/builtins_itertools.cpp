@@ -169,6 +169,7 @@ Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) 
       if (v->type) return nullptr;
       Values items;
       if (!copy_items(v->items, items)) return nullptr;
+      if (auto it = memo.find(v); it != memo.end()) return it->second;  // made on the way, in a circle
       return memo[v] = items == v->items ? v : t.tuple(std::move(items));
     }
     default: return nullptr;

@@ -2,6 +2,7 @@
 // Table of builtins, and helpers of standard modules.
 #include <unordered_map>
 
+#include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/types.h"
@@ -102,6 +103,21 @@ Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   }
   return t.fold(f, a, k);
 }
+/// concat and iconcat of two lists or two tuples; operator's own for values; a break for what else may be a sequence.
+Value* do_concat(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  const Kind left = t.force(a.at(0))->kind, right = t.force(a.at(1))->kind;
+  const bool own_class = a[0]->type || a[1]->type;
+  if (left == right && !own_class && (left == Kind::kList || left == Kind::kTuple)) return t.binary(t.name_of(f) == "iconcat" ? 13 : 0, a[0], a[1]);
+  for (Value* v : a)
+    if (PyObject* c = t.constant_of(v); !c || !guard::is_plain_constant(c)) return Builtins::refuse(t, f, "_operator", a, k);
+  return t.fold(f, a, k);
+}
+Value* do_length_hint(Tracer& t, PyObject* f, Values& a, Keywords& k) {
+  const Kind kind = t.force(a.at(0))->kind;
+  const bool container = kind == Kind::kList || kind == Kind::kDict || kind == Kind::kSet || (kind == Kind::kTuple && !a[0]->type);
+  if (container && a.size() == 1) return t.length(a[0]);
+  return Builtins::refuse(t, f, "_operator", a, k);
+}
 Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
 
 /// The function, class or bound method that a call of inspect is about, when it is known; a method is bound to None.
@@ -171,7 +187,8 @@ constexpr ModuleRow kRows[] = {
     {"operator", "getitem", do_getitem},
     {"operator", "setitem", do_setitem}, {"operator", "neg", do_neg}, {"operator", "truth", do_truth}, {"operator", "not_", do_not},
     {"operator", "is_", do_is}, {"operator", "is_not", do_is_not}, {"operator", "contains", do_contains},
-    {"operator", "index", do_index}, {"inspect", "signature", do_signature}, {"inspect", "getfullargspec", do_argspec}, {"typing", "cast", do_cast},
+    {"operator", "index", do_index}, {"operator", "concat", do_concat}, {"operator", "iconcat", do_concat},
+    {"operator", "length_hint", do_length_hint}, {"inspect", "signature", do_signature}, {"inspect", "getfullargspec", do_argspec}, {"typing", "cast", do_cast},
 };
 constexpr const char* kBinaryNames[] = {"add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift",
                                         "sub", "truediv", "xor", "iadd", "iand", "ifloordiv", "ilshift", "imatmul", "imul",
@@ -211,7 +228,8 @@ constexpr Arity kArities[] = {
     {"reversed", 1, 1}, {"map", 2, -1}, {"filter", 2, 2}, {"dict", 0, 1, "*"}, {"collections.OrderedDict", 0, 1, "*"},
     {"functools.reduce", 2, 3}, {"copy.copy", 1, 1}, {"copy.deepcopy", 1, 2}, {"typing.cast", 2, 2},
     {"operator.getitem", 2, 2}, {"operator.setitem", 3, 3}, {"operator.is_", 2, 2}, {"operator.is_not", 2, 2},
-    {"operator.contains", 2, 2}, {"itertools.permutations", 1, 2}, {"itertools.combinations", 2, 2},
+    {"operator.contains", 2, 2}, {"operator.concat", 2, 2}, {"operator.iconcat", 2, 2}, {"operator.length_hint", 1, 2},
+    {"itertools.permutations", 1, 2}, {"itertools.combinations", 2, 2},
     {"itertools.combinations_with_replacement", 2, 2}, {"operator.itemgetter", 1, -1}, {"operator.attrgetter", 1, -1},
     {"operator.methodcaller", 1, -1},
 };

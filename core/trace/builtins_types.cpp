@@ -119,7 +119,8 @@ Value* do_slice(Tracer& t, PyObject*, Values& a, Keywords&) {
   else t.quiet("slice", true);
   return s;
 }
-Value* do_type(Tracer& t, PyObject*, Values& a, Keywords&) {
+Value* do_type(Tracer& t, PyObject*, Values& a, Keywords& k) {
+  if (!k.empty()) t.stop("class-statement", {{"args", "type()"}});
   if (a.size() == 3)
     if (Value* made = t.make_class(a)) return made;
   if (a.size() != 1) t.stop("class-statement", {{"args", "type()"}});
@@ -159,11 +160,9 @@ Value* do_reversed(Tracer& t, PyObject*, Values& a, Keywords&) {
     return it;
   }
   if (v->kind == Kind::kConstant && PyRange_Check(v->object)) {
-    py::Ref f = py::check(PyObject_CallMethod(v->object, "__reversed__", nullptr));
-    py::Ref all = py::check(PySequence_Tuple(f.get()));
-    Values items;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) items.push_back(t.constant(PyTuple_GET_ITEM(all.get(), i)));
-    return t.iterator_of(t.tuple(std::move(items)));
+    py::Ref step = py::check(PyLong_FromLong(-1)), slice = py::check(PySlice_New(nullptr, nullptr, step.get()));
+    py::Ref backwards = py::check(PyObject_GetItem(v->object, slice.get()));
+    return t.range_iterator(backwards.get());
   }
   if (v->kind == Kind::kConstant && (PyTuple_Check(v->object) || PyUnicode_Check(v->object))) {
     Values items = t.drain(v);

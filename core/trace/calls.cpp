@@ -94,6 +94,7 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
         if (!c) return nullptr;
         PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(c));
       }
+      if (auto it = done.find(v); it != done.end()) return it->second;  // made on the way, in a circle
       return done[v] = keep_for_trace(t);
     }
     case Kind::kDict: {
@@ -413,7 +414,8 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
         dict_load(p->items[2]);
         return call(p, std::move(args), std::move(keywords));
       }
-      if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty()) {
+      if (callee->kind == Kind::kLive && PyWeakref_CheckRef(callee->object) && args.empty() && keywords.empty() &&
+          lookup(t, py::intern("__call__")) == py::type_lookup(&_PyWeakref_RefType, py::intern("__call__"))) {
         PyObject* target = PyWeakref_GetObject(callee->object);
         // An object dies when the last reference goes, which a trace does not see: the guard says how it was before.
         Value* holder = target != Py_None && may_have_released(callee) ? holder_of(frames_, target) : callee;

@@ -348,7 +348,7 @@ bool Tracer::written_class_attribute(PyTypeObject* cls, PyObject* name, Value** 
 void Tracer::set_class_attribute(PyTypeObject* cls, PyObject* name, Value* v) {
   std::string n(py::utf8(name));
   auto refuse = [&] { stop("foreign-mutation", {{"class", cls->tp_name}, {"name", n}}); };
-  if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || n.starts_with("__")) refuse();
+  if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || (cls->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) || n.starts_with("__")) refuse();
   PyTypeObject* meta = Py_TYPE(cls);
   if (py::type_lookup(meta, py::intern("__setattr__")) !=
       py::type_lookup(&PyType_Type, py::intern("__setattr__")))

@@ -81,6 +81,20 @@ bool is_pure_native(PyObject* o) {
                   self == reinterpret_cast<PyObject*>(&PyFloat_Type) || self == reinterpret_cast<PyObject*>(&PyBytes_Type));
 }
 
+/// Whether a native function is one of a module `_operator`, of which there may be more than one.
+bool is_of_operator(PyObject* o) {
+  PyObject* self = PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  const char* name = self && PyModule_Check(self) ? PyModule_GetName(self) : nullptr;
+  PyErr_Clear();
+  return name && std::string_view(name) == "_operator";
+}
+/// The function of the module `operator` that does the same; null for other functions.
+PyObject* operator_function_like(PyObject* o) {
+  if (!is_of_operator(o)) return nullptr;
+  PyObject* f = operator_function(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name);
+  return f && PyCFunction_Check(f) && PyCFunction_GET_FUNCTION(f) == PyCFunction_GET_FUNCTION(o) ? f : nullptr;
+}
+
 /// What the wrapper against endless recursion around a __repr__ wraps: an endless one stops the trace anyway. Null for other functions.
 PyObject* unguarded_repr(PyObject* o) {
   if (!PyFunction_Check(o)) return nullptr;
@@ -92,12 +106,50 @@ PyObject* unguarded_repr(PyObject* o) {
   return wrapper && notes ? PyDict_GetItemString(notes, "__wrapped__") : nullptr;
 }
 
+/// Methods whose text does not say how many arguments they take (`self` among them; most 0: any number).
+struct MethodArity {
+  const char *type, *name;
+  size_t least, most;
+  bool names = false;  ///< keywords are taken
+};
+constexpr MethodArity kMethodArities[] = {
+    {"dict", "pop", 2, 3},        {"dict", "update", 1, 2, true},  {"dict", "__init__", 1, 2, true}, {"list", "__init__", 1, 2},
+    {"set", "update", 1, 0},      {"set", "union", 1, 0},          {"set", "intersection", 1, 0},    {"set", "difference", 1, 0},
+    {"set", "difference_update", 1, 0}, {"set", "intersection_update", 1, 0}, {"set", "__init__", 1, 2},
+    {"collections.OrderedDict", "update", 1, 2, true},             {"collections.OrderedDict", "__init__", 1, 2, true},
+    {"collections.deque", "insert", 3, 3},                         {"collections.deque", "rotate", 1, 2},
+    {"collections.deque", "index", 2, 4},                          {"tuple", "index", 2, 4},
+};
+
+/// The same from a text of the form `name($self, a, b=0, /)`; true where it is of another form.
+bool takes_by_text(std::string_view text, std::string_view name, size_t count, size_t keywords) {
+  const size_t end = text.find(")\n--\n");
+  if (!text.starts_with(name) || text.substr(name.size(), 6) != "($self" || end == std::string_view::npos) return true;
+  const std::string_view list = text.substr(name.size() + 6, end - name.size() - 6);
+  if (list.find('*') != std::string_view::npos || list.find('(') != std::string_view::npos) return true;
+  size_t least = 1, most = 1;
+  bool positional_only = false;
+  for (size_t at = list.find(','); at != std::string_view::npos;) {
+    const size_t next = list.find(',', at + 1);
+    const std::string_view part = list.substr(at + 1, next == std::string_view::npos ? next : next - at - 1);
+    at = next;
+    if (part.find('/') != std::string_view::npos) positional_only = true;
+    else if (++most; part.find('=') == std::string_view::npos) ++least;
+  }
+  return count + keywords >= least && count + keywords <= most && (keywords == 0 || !positional_only);
+}
+
 /// Whether a native method or slot wrapper can be called with so many arguments (`self` among them), as far as it says.
 bool takes(PyObject* descriptor, size_t count, size_t keywords) {
+  const std::string_view type = PyDescr_TYPE(descriptor)->tp_name, own_name = py::utf8(PyDescr_NAME(descriptor));
+  for (const MethodArity& m : kMethodArities)
+    if (type == m.type && own_name == m.name)
+      return count >= m.least && (m.most == 0 || count <= m.most) && (keywords == 0 || m.names);
   if (Py_TYPE(descriptor) == &PyMethodDescr_Type) {
-    const int flags = reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_flags;
-    if (flags & METH_NOARGS) return count == 1 && keywords == 0;
-    return !(flags & METH_O) || (count == 2 && keywords == 0);
+    const PyMethodDef* method = reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method;
+    if (method->ml_flags & METH_NOARGS) return count == 1 && keywords == 0;
+    if (method->ml_flags & METH_O) return count == 2 && keywords == 0;
+    return !method->ml_doc || takes_by_text(method->ml_doc, own_name, count, keywords);
   }
   // Slot wrappers tell it in the first line of their text: name($self, value, /)
   const char* doc = reinterpret_cast<PyWrapperDescrObject*>(descriptor)->d_base->doc;
@@ -351,6 +403,13 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   if (PyMethod_Check(o)) return call(method(constant(PyMethod_GET_FUNCTION(o)), live(PyMethod_GET_SELF(o), object_source(PyMethod_GET_SELF(o)))), args, keywords);
   if (PyType_Check(o)) return instantiate(reinterpret_cast<PyTypeObject*>(o), args, keywords);
   if (is_pure_native(o)) {
+    if (PyObject* shared = operator_function_like(o); shared && shared != o) return call_constant(shared, args, keywords);
+    if (is_of_operator(o)) {
+      // Of values only: containers are changed, gone through in part or handed on as they are.
+      for (Value* v : args)
+        if (PyObject* c = constant_of(v); !c || !guard::is_plain_constant(c))
+          stop("builtin", {{"function", name_of(o)}, {"arg_types", describe(v)}});
+    }
     for (Value* v : args)
       if (!is_constant(v) && torch::available() && holds_tensor(v)) stop("builtin", {{"function", name_of(o)}, {"arg_types", describe(v)}});
     return fold(o, args, keywords);

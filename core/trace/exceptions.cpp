@@ -60,7 +60,7 @@ bool Tracer::would_be_caught() const {
 }
 
 void Tracer::set_context(Value* e) {
-  if (!handled_ || handled_ == e) return;
+  if (!handled_ || handled_ == e || (handled_->kind == Kind::kConstant && handled_->object == Py_None)) return;
   // A chain that leads back to the exception is cut, as CPython does; one that is a circle already is left alone.
   Value* slow = handled_;
   bool step = false;

@@ -200,8 +200,8 @@ Value* do_dir(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   } else if ((o->kind == Kind::kLive || o->kind == Kind::kInstance) && !o->exception &&
              !(torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))) {
     type = t.type_of(o);
-    if (t.lookup(type, py::intern("__dir__")) != py::type_lookup(&PyBaseObject_Type, py::intern("__dir__")))
-      type = nullptr;
+    for (const char* own : {"__dir__", "__class__"})
+      if (t.lookup(type, py::intern(own)) != py::type_lookup(&PyBaseObject_Type, py::intern(own))) return Builtins::refuse(t, f, "builtins", a, k);
     instance = o;
   }
   if (!type) return Builtins::refuse(t, f, "builtins", a, k);

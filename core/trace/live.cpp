@@ -327,6 +327,7 @@ Value* Tracer::wrap(PyObject* fresh, std::unordered_map<PyObject*, Value*>* done
   if (auto it = done->find(fresh); it != done->end()) return it->second;  // the same list in two places stays one
   if (PyTuple_Check(fresh)) {
     Value* v = make(Kind::kTuple);
+    (*done)[fresh] = v;
     if (!PyTuple_CheckExact(fresh)) v->type = Py_TYPE(fresh);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fresh); ++i) {
       PyObject* item = PyTuple_GET_ITEM(fresh, i);

@@ -83,6 +83,7 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
     case Kind::kInstance:
       if (self->exception)
         if (Value* r = exception_method(self, n, args, keywords)) return r;
+      if (Value* p = payload(self); p && p->type == ordered_dict_type() && owner == &PyDict_Type && !is_reading(n)) return nullptr;
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
       if (n == "__setattr__" && args.size() == 3 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
@@ -232,6 +233,8 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "__len__") return integer(dict_size(s));
   if (n == "__iter__") return iterator_of(s);
   if (n == "copy" && a.size() == 1) {
+    if (s->type == ordered_dict_type() && s->source >= 0)
+      if (Value* own = instance_dict(s); own && dict_size(own)) return nullptr;  // attributes, which are copied too
     dict_load(s);
     Value* d = new_dict();
     d->type = s->type;

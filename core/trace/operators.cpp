@@ -54,8 +54,17 @@ Value* Tracer::special_method(Value* self, const char* name) {
   if (self->kind == Kind::kConstant &&
       (guard::is_plain_constant(self->object) || (PyType_Check(self->object) && Py_TYPE(self->object) == &PyType_Type) || is_fixed_native_type(Py_TYPE(self->object))))
     return nullptr;
-  PyObject* f = lookup(type_of(self), py::intern(name));
-  return f && PyFunction_Check(f) ? constant(f) : nullptr;
+  PyTypeObject* type = type_of(self);
+  PyObject* f = lookup(type, py::intern(name));
+  if (!f || f == Py_None) return nullptr;
+  if (PyFunction_Check(f)) return constant(f);
+  // What a class of C brings along is known by its kind; anything else in its place is somebody's own way.
+  const bool native = Py_TYPE(f) == &PyWrapperDescr_Type || Py_TYPE(f) == &PyMethodDescr_Type;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  if (native ? PyUnicode_CompareWithASCIIString(PyDescr_NAME(f), name) == 0 && PyType_IsSubtype(type, PyDescr_TYPE(f))
+             : Py_TYPE(f) == &PyClassMethodDescr_Type || std::string_view(Py_TYPE(f)->tp_name) == "instancemethod")
+    return nullptr;
+  stop("builtin", {{"function", name}, {"arg_types", type->tp_name}});
 }
 
 Value* Tracer::returned(Value* r, PyTypeObject* type, const char* method) {

@@ -138,6 +138,7 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
       return nullptr;
     if (p->type == ordered_dict_type() && name == "copy") return nullptr;
   }
+  if (name == "__init__" && (args.size() > 2 || (p->kind == Kind::kList && !keywords.empty()))) quiet("argument binding", true);
   Values inner = args;
   inner[0] = p;
   if (name == "__init__" && p->kind == Kind::kList && (p->source >= 0 || !p->items.empty())) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/trace/tracer.h"
 
+#include "core/guard/equality.h"
+
 #include <algorithm>
 
 #include "core/torch/tensor.h"
@@ -350,6 +352,9 @@ void Tracer::quiet(const std::string& what, bool raises) {
 }
 
 std::string Tracer::name_of(PyObject* callable) {
+  // Only classes whose attributes are their own: asking must not run code of the program.
+  PyTypeObject* type = Py_TYPE(callable);
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(callable) && type->tp_getattro != PyObject_GenericGetAttr) return type->tp_name;
   for (const char* attribute : {"__qualname__", "__name__"}) {
     py::Ref n = py::Ref::steal(PyObject_GetAttr(callable, py::intern(attribute)));
     if (n && PyUnicode_Check(n.get())) return std::string(py::utf8(n.get()));
@@ -364,6 +369,8 @@ std::string Tracer::describe(Value* v) {
     case Kind::kConstant: {
       if (PyCallable_Check(v->object)) return name_of(v->object);
       std::string type = Py_TYPE(v->object)->tp_name;
+      const bool plain = guard::is_plain_constant(v->object) || !(Py_TYPE(v->object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+      if (!plain || PyModule_Check(v->object) || (PyTuple_Check(v->object) && !guard::is_plain_constant(v->object))) return "ConstantVariable(" + type + ")";
       return "ConstantVariable(" + type + ": " + py::repr(v->object, 80) + ")";
     }
     case Kind::kTensor: return "TensorVariable()";

@@ -18,11 +18,13 @@ import itertools
 import json
 import logging
 import math
+import operator
 import os
 import pathlib
 import random
 import re
 import struct
+import sys
 import textwrap
 import threading
 import types
@@ -30,6 +32,9 @@ import warnings
 import traceback
 import sys
 import inspect
+
+
+import weakref
 
 import torch
 from cases import table
@@ -862,3 +867,172 @@ def warned_quietly(x):
 
 def warned_not(x):
     return x
+
+
+# ---------------------------------------------------------------- found by CPython's own tests
+
+
+def refused(f, *a, **k):
+    try:
+        return f(*a, **k)
+    except Exception as e:
+        return type(e).__name__, str(e)
+
+
+@case
+def functions_of_operator(x, n):
+    a = [4, 3, 2, n]
+    operator.delitem(a, 1)
+    operator.setitem(a, 0, x)
+    it = iter("to the first match")
+    found = operator.indexOf(it, " ")
+    inner = [[n], [n]]
+    both = operator.concat(inner, [n])
+    both[0].append(9)
+    operator.iconcat(inner, [1])
+    return a, found, next(it), inner, both, operator.countOf([1, n, 1], 1), operator.invert(n), operator.pos(x), operator.abs(-x)
+
+
+@case(breaks=6)
+def methods_with_arguments_too_many(x, n):
+    od = collections.OrderedDict(a=n)
+    return (x, refused(od.update, [("a", 1)], None), refused({}.pop), refused([1].insert, 1), refused({}.get), refused({}.update, 1, 2),
+            refused([].index), refused(od.popitem, True, 1), refused({}.setdefault, 1, 2, 3), refused((1,).index), od)
+
+
+class Ordered(collections.OrderedDict):
+    pass
+
+
+@case(breaks=4)
+def ordered_dict_behind_its_back(x, n):
+    od = Ordered(a=1, b=n)
+    made = refused(Ordered, [("a", 1)], None)
+    dict.__delitem__(od, "a")
+    return x, made, refused(od.__delitem__, "a"), refused(lambda: od["a"]), len(od)
+
+
+@case(breaks=8)
+def ordered_dict_with_attributes(x, n):
+    od = collections.OrderedDict(a=n)
+    od.note = [n]
+    return x, refused(lambda: copy.copy(od).note is od.note), refused(lambda: copy.deepcopy(od).note == od.note), list(copy.copy(od).items())
+
+
+class Counted(int):
+    asked = 0
+
+    def __hash__(self):
+        Counted.asked += 1
+        return int.__hash__(self)
+
+
+COUNTED = {Counted(1): 1, Counted(2): 2}
+
+
+@case(breaks=8)
+def hashes_are_asked_for_as_often(x, n):
+    Counted.asked = 0
+    total = x
+    for k, v in COUNTED.items():
+        total = total + v
+    keys = list(COUNTED)
+    s = set(COUNTED)
+    return total, Counted.asked, len(keys), len(s), sorted(COUNTED.values())
+
+
+class CountingReference(weakref.ref):
+    calls = 0
+
+    def __call__(self):
+        CountingReference.calls += 1
+        return super().__call__()
+
+
+class Target:
+    def method(self):
+        return 5
+
+
+TARGET = Target()
+REFERENCE = CountingReference(TARGET)
+METHOD = weakref.WeakMethod(TARGET.method)
+
+
+@case(breaks=6)
+def references_of_own_classes(x, n):
+    same = REFERENCE() is TARGET
+    return x * METHOD()(), same, CountingReference.calls > 0
+
+
+@case(breaks=2)
+def read_only_members(x, n):
+    r = weakref.ref(TARGET)
+    s = slice(1, n)
+    return x, refused(setattr, r, "__callback__", None), refused(setattr, s, "start", 2), refused(setattr, TARGET.method, "__func__", 1)
+
+
+class Stores(dict):
+    __setattr__ = dict.__setitem__
+    __neg__ = dict.copy
+
+
+@case(breaks=4)
+def slots_of_another_name(x, n):
+    s = Stores()
+    s.y = n
+    return x, dict(s), -s, refused(lambda: s.y)
+
+
+class Talking(types.ModuleType):
+    flag = 3
+
+    def __getattribute__(self, name):
+        LOG.append(name)
+        return types.ModuleType.__getattribute__(self, name)
+
+
+class Flagged(types.ModuleType):
+    flag = 3
+
+
+TALKING = Talking("talking")
+FLAGGED = Flagged("flagged")
+
+
+@case(breaks=4)
+def modules_of_own_classes(x, n):
+    LOG.clear()
+    return x * FLAGGED.flag, TALKING.flag, hasattr(FLAGGED, "flag"), hasattr(FLAGGED, "other"), list(LOG)
+
+
+@case(breaks=2)
+def copies_of_circles(x, n):
+    t = ([n],)
+    t[0].append(t)
+    u = copy.deepcopy(t)
+    return x, u is not t, u[0][1] is u, u[0] is not t[0]
+
+
+@case(breaks=3)
+def sizes_of_containers(x, n):
+    a = list((1, n))
+    a.append(n)
+    return x, sys.getsizeof(a) >= sys.getsizeof([1, 2, 3]), sys.getsizeof(n), sys.getsizeof("ab")
+
+
+@case(breaks=2)
+def backwards_ranges(x, n):
+    return x, list(reversed(range(n, 7, 2))), type(reversed(range(3))) is type(iter(range(3))), refused(type, "a", (), {}, k=1)
+
+
+class Bare:
+    __slots__ = ["__class__", "__dict__"]
+
+    def __init__(self):
+        self.bar = "wow"
+
+
+@case(breaks=4)
+def dir_of_an_object_without_class(x, n):
+    return x, dir(Bare())

@@ -9,6 +9,7 @@ import _bisect
 import _collections
 import _functools
 import _heapq
+import _operator
 import itertools
 
 
@@ -420,6 +421,46 @@ def until(function, sentinel):
     return run()
 
 
+def delitem(a, b, /):
+    del a[b]
+
+
+def index_of(a, b, /):
+    at = 0
+    for item in a:
+        if item is b or item == b:
+            return at
+        at += 1
+    raise ValueError("sequence.index(x): x not in sequence")
+
+
+def count_of(a, b, /):
+    found = 0
+    for item in a:
+        if item is b or item == b:
+            found += 1
+    return found
+
+
+def call(obj, /, *args, **kwargs):
+    return obj(*args, **kwargs)
+
+
+def pos(a, /):
+    return +a
+
+
+def invert(a, /):
+    return ~a
+
+
+_abs = abs
+
+
+def absolute(a, /):
+    return _abs(a)
+
+
 FORMS = [
     (_heapq.heappush, heappush), (_heapq.heappop, heappop), (_heapq.heapreplace, heapreplace),
     (_heapq._heapify_max, heapify_max), (_heapq._heappop_max, heappop_max), (_heapq._heapreplace_max, heapreplace_max),
@@ -429,5 +470,7 @@ FORMS = [
     (itertools.cycle, cycle), (itertools.repeat, repeat), (itertools.takewhile, takewhile), (itertools.dropwhile, dropwhile),
     (itertools.filterfalse, filterfalse), (itertools.starmap, starmap), (itertools.compress, compress),
     (itertools.accumulate, accumulate), (itertools.pairwise, pairwise), (itertools.zip_longest, zip_longest),
+    (_operator.delitem, delitem), (_operator.indexOf, index_of), (_operator.countOf, count_of), (_operator.pos, pos),
+    (_operator.invert, invert), (_operator.inv, invert), (_operator.abs, absolute), (_operator.call, call),
     (itertools.tee, tee), (itertools.groupby, groupby), (itertools.islice, islice),
 ]
