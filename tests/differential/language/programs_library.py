@@ -13,6 +13,7 @@ import fractions
 import functools
 import hashlib
 import heapq
+import inspect
 import io
 import itertools
 import json
@@ -27,13 +28,9 @@ import struct
 import sys
 import textwrap
 import threading
+import traceback
 import types
 import warnings
-import traceback
-import sys
-import inspect
-
-
 import weakref
 
 import torch
