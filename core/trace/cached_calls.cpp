@@ -39,10 +39,17 @@ bool is_quiet_module(PyObject* module) {
   return std::find(kQuietModules.begin(), kQuietModules.end(), name) != kQuietModules.end();
 }
 
+/// A global that may hold something else the next time; both are kept for good.
+struct Variable {
+  PyObject *globals, *name;
+};
+
 class PurityCheck {
  public:
-  /// Some variable was read that may hold something else the next time.
-  bool reads_variables() const { return reads_variables_; }
+  /// The globals read that may hold something else the next time.
+  const std::vector<Variable>& variables() const { return variables_; }
+  /// There are others: in cells, or behind caches of their own.
+  bool reads_hidden_variables() const { return cell_variables_ || (caches_ > 0 && !variables_.empty()); }
   bool function(PyObject* f, int depth) {
     if (depth > kDeepest) return false;
     if (!seen_.insert(f).second) return true;
@@ -52,7 +59,7 @@ class PurityCheck {
     for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i) {
       PyObject* content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
       if (content && !object(content, depth)) return false;
-      reads_variables_ = reads_variables_ || is_variable(content);
+      cell_variables_ = cell_variables_ || is_variable(content);
     }
     return body(code, f, depth);
   }
@@ -78,7 +85,7 @@ class PurityCheck {
 
   bool global(PyObject* f, PyObject* name, int depth) {
     PyObject* found = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(f), name);
-    reads_variables_ = reads_variables_ || (found && is_variable(found));
+    if (found && is_variable(found)) variables_.push_back({Py_NewRef(PyFunction_GET_GLOBALS(f)), Py_NewRef(name)});
     if (found) return object(found, depth);
     PyObject* builtins = reinterpret_cast<PyFunctionObject*>(f)->func_builtins;
     found = PyDict_GetItemWithError(builtins, name);
@@ -98,6 +105,7 @@ class PurityCheck {
     if (std::string_view(Py_TYPE(o)->tp_name).ends_with("functools._lru_cache_wrapper")) {
       py::Ref inner = py::Ref::steal(PyObject_GetAttrString(o, "__wrapped__"));
       PyErr_Clear();
+      ++caches_;
       return inner && PyFunction_Check(inner.get()) && function(inner.get(), depth + 1);
     }
     if (!PyFunction_Check(o)) return false;
@@ -112,12 +120,15 @@ class PurityCheck {
   static bool is_variable(PyObject* o) { return o && !PyType_Check(o) && !PyModule_Check(o) && !PyCallable_Check(o); }
 
   std::unordered_set<PyObject*> seen_;
-  bool reads_variables_ = false;
+  std::vector<Variable> variables_;
+  bool cell_variables_ = false;
+  int caches_ = 0;
 };
 
 /// What is known of a function; kept for good, with a reference: an address must not be reused.
 struct Purity {
-  bool pure = false, reads_variables = false;
+  bool pure = false, hidden_variables = false;
+  std::vector<Variable> variables;
 };
 const Purity& purity_of(PyObject* function) {
   static auto* known = new std::unordered_map<PyObject*, Purity>;
@@ -126,7 +137,33 @@ const Purity& purity_of(PyObject* function) {
   Py_INCREF(function);
   PurityCheck check;
   const bool pure = is_marked_constant(function) || check.function(function, 0);
-  return it->second = {pure, check.reads_variables()};
+  return it->second = {pure, check.reads_hidden_variables(), check.variables()};
+}
+
+/// Whether two results of one function say the same: constants, containers of them and plain objects that hold such, to a depth.
+bool alike(PyObject* a, PyObject* b, int depth = 0) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b) || depth > kDeepest) return false;
+  if (guard::is_plain_constant(a)) return guard::same_constant(a, b);
+  const auto parts = [&](PyObject* x, PyObject* y) {
+    const py::Ref p = py::Ref::steal(PySequence_List(x)), q = py::Ref::steal(PySequence_List(y));
+    bool same = p && q && PyList_GET_SIZE(p.get()) == PyList_GET_SIZE(q.get());
+    for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(p.get()); ++i) same = alike(PyList_GET_ITEM(p.get(), i), PyList_GET_ITEM(q.get(), i), depth + 1);
+    return same;
+  };
+  const auto entries = [&](PyObject* x, PyObject* y) {
+    const py::Ref p = py::Ref::steal(PyDict_Items(x)), q = py::Ref::steal(PyDict_Items(y));
+    return p && q && parts(p.get(), q.get());
+  };
+  if (PyTuple_CheckExact(a) || PyList_CheckExact(a)) return parts(a, b);
+  if (PyDict_CheckExact(a)) return entries(a, b);
+  // An instance of a class of Python code whose attributes are all there is.
+  PyTypeObject* type = Py_TYPE(a);
+  const bool plain = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_new == PyBaseObject_Type.tp_new && !PyType_Check(a);
+  if (!plain || py::type_lookup(type, py::intern("__slots__"))) return false;
+  const py::Ref p = py::Ref::steal(PyObject_GenericGetDict(a, nullptr)), q = py::Ref::steal(PyObject_GenericGetDict(b, nullptr));
+  PyErr_Clear();
+  return p && q && entries(p.get(), q.get());
 }
 
 }  // namespace
@@ -163,15 +200,30 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
     }
   }
   if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return nullptr;
-  if (is_user_file(py::to_string(code->co_filename)) && purity_of(inner.get()).reads_variables) {
-    // The cache may be cleared and a variable changed: each call asks again, and sees what was written before.
+  // The cache may be cleared and a variable changed, and what is cached may be older than the variables.
+  static const Purity kNothingRead;
+  const Purity& reads = is_user_file(py::to_string(code->co_filename)) ? purity_of(inner.get()) : kNothingRead;
+  if (reads.hidden_variables) {  // each call asks again, and sees what was written before
     if (!effects_.empty() || !touched_.empty() || !keywords.empty()) return nullptr;
     return query(wrapper, operands);
+  }
+  for (const Variable& variable : reads.variables) {
+    Value* globals = force(live(variable.globals, object_source(variable.globals)));
+    globals->type_guarded = true;
+    PyObject* now = PyDict_GetItemWithError(variable.globals, variable.name);
+    Value* seen = now ? dict_get(globals, constant(variable.name)) : nullptr;
+    PyObject* known = seen ? constant_of(seen) : nullptr;
+    if (!known || !alike(known, now)) return nullptr;
   }
   py::Ref result = py::Ref::steal(PyObject_Vectorcall(wrapper, operands.data(), args.size(), names.get()));
   if (!result) {
     PyErr_Clear();
     return nullptr;
+  }
+  if (!reads.variables.empty()) {
+    const py::Ref fresh = py::Ref::steal(PyObject_Vectorcall(inner.get(), operands.data(), args.size(), names.get()));
+    PyErr_Clear();
+    if (!fresh || !alike(result.get(), fresh.get())) return nullptr;
   }
   if (guard::is_plain_constant(result.get())) return wrap(result.release());
   SourceId source = object_source(result.get());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dicts: a live dict is read key by key under guards, with an overlay of what the trace changed.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/trace/builtins.h"
 #include "core/trace/tracer.h"
@@ -31,6 +33,34 @@ PyObject* stored_key(PyObject* dict, PyObject* k) {
     if (guard::is_plain_constant(key) && PyObject_RichCompareBool(key, k, Py_EQ) == 1) return key;
   }
   return k;
+}
+
+/// A number whose value is left open; as a key it is told from other numbers by comparisons that become guards.
+bool is_open_number(const Value* v) { return v->kind == Kind::kLive && v->dynamic && PyLong_CheckExact(v->object); }
+bool is_number(const Value* v) {
+  return v->kind == Kind::kConstant && (PyLong_Check(v->object) || PyFloat_Check(v->object) || PyComplex_Check(v->object));
+}
+/// Where a dict's index keeps keys that are left open: no hash is -1.
+constexpr Py_hash_t kOpenKeys = -1;
+
+/// The place of an entry whose key is left open and equals the number `key`, or, when `key` is left open, of any entry with that
+/// number. Null: there is none.
+Value** find_open(Tracer& t, DictData& data, Value* key) {
+  const bool open = is_open_number(key);
+  const auto holds = [&](DictEntry& e) {
+    if (e.key == key) return true;
+    if (!e.value || !(is_open_number(e.key) || (open && is_number(e.key)))) return false;
+    return PyObject_IsTrue(t.need_constant(t.compare(Py_EQ, e.key, key), "truth")) == 1;
+  };
+  if (!open && !data.index.empty()) {
+    auto [from, to] = data.index.equal_range(kOpenKeys);
+    for (auto it = from; it != to; ++it)
+      if (DictEntry& e = data.entries[static_cast<size_t>(it->second)]; holds(e) || (e.key->kind == Kind::kConstant && t.equal(e.key, key))) return &e.value;
+    return nullptr;
+  }
+  for (DictEntry& e : data.entries)
+    if (holds(e)) return &e.value;
+  return nullptr;
 }
 
 }  // namespace
@@ -72,6 +102,33 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     if (mixed) {
       if (key->kind != Kind::kIdentity) quiet("an id among numbers");
       key = number_of_identity(*this, key);
+    }
+  }
+  force(key);
+  if (key->kind == Kind::kLive && key->dynamic && !is_open_number(key)) constant_of(key);
+  const bool plain_key = key->kind == Kind::kConstant && guard::is_plain_constant(key->object);
+  if (is_open_number(key)) {
+    if (d->source >= 0 && !d->loaded) {
+      if (PyDict_GET_SIZE(d->object) == 0) {
+        d->measured = true;
+        guard(StepKind::kDictLength, d->source, nullptr, 0);
+      } else {
+        dict_load(d);
+      }
+    }
+    const bool plain = std::all_of(data.entries.begin(), data.entries.end(), [key](const DictEntry& e) {
+      return e.key == key || is_open_number(e.key) || (e.key->kind == Kind::kConstant && guard::is_plain_constant(e.key->object));
+    });
+    if (plain) return find_open(*this, data, key);
+    constant_of(key);
+  } else if (is_number(key)) {
+    if (Value** place = find_open(*this, data, key)) return place;
+  } else if (!plain_key) {
+    // What is equal to such a key its class says.
+    for (DictEntry& e : data.entries) {
+      if (!is_open_number(e.key)) continue;
+      constant_of(e.key);
+      data.index.clear();
     }
   }
   if (Py_hash_t own; own_hash(key, &own)) {
@@ -148,6 +205,8 @@ Value** Tracer::dict_find(Value* d, Value* key) {
       for (size_t i = 0; i < data.entries.size(); ++i)
         if (data.entries[i].key->kind == Kind::kConstant)
           data.index.emplace(PyObject_Hash(data.entries[i].key->object), static_cast<int>(i));
+        else if (is_open_number(data.entries[i].key))
+          data.index.emplace(kOpenKeys, static_cast<int>(i));
     auto [from, to] = data.index.equal_range(hash);
     for (auto it = from; it != to; ++it)
       if (equal_keys(data.entries[static_cast<size_t>(it->second)].key)) return &data.entries[static_cast<size_t>(it->second)].value;
@@ -230,7 +289,7 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
     effects_.push_back(e);
     d->dirty = true;
     if (place && *place) release(*place);
-    if (!place && !d->loaded) release(nullptr);
+    if (!place && !d->loaded && !is_open_number(key)) release(nullptr);  // (an unread dict with a key left open is empty)
   }
   if (place && (*place || !d->loaded)) {
     bool was_absent = *place == nullptr;
@@ -249,8 +308,9 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
     }
     return;
   }
-  PyObject* k = constant_of(key);
-  if (k && !d->dict->index.empty()) d->dict->index.emplace(PyObject_Hash(k), static_cast<int>(d->dict->entries.size()));
+  const bool open = is_open_number(key);
+  PyObject* k = open ? nullptr : constant_of(key);
+  if ((k || open) && !d->dict->index.empty()) d->dict->index.emplace(open ? kOpenKeys : PyObject_Hash(k), static_cast<int>(d->dict->entries.size()));
   d->dict->entries.push_back({k && key->kind != Kind::kConstant ? constant(k) : key, value});
 }
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import MutableMapping
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
@@ -151,15 +151,19 @@ def encoder_wrapped_train():
 # Patterns parsed once behind a cache; a backend found among subclasses.
 
 
-class Plan(NamedTuple):
-    order: tuple
-    merged: int
+ARROW, UNKNOWN = "->", -1
+
+
+class Plan:
+    def __init__(self, order, merged, known):
+        self.order, self.merged, self.known = order, merged, known
 
 
 @functools.lru_cache(maxsize=64)
-def parse(pattern):
-    left, right = (side.split() for side in pattern.split("->"))
-    return Plan(tuple(left.index(name) for name in right), len(right) - len(set(right)))
+def parse(pattern, names=()):
+    """Reads names of its module, as such functions do."""
+    left, right = (side.split() for side in pattern.split(ARROW))
+    return Plan(tuple(left.index(name) for name in right), len(right) - len(set(right)), [left.index(n) if n in left else UNKNOWN for n in names])
 
 
 class Recipe:
@@ -168,8 +172,8 @@ class Recipe:
 
 
 @functools.lru_cache(maxsize=64)
-def recipe(pattern, sizes):
-    return Recipe(parse(pattern), tuple(sizes[i] for i in parse(pattern).order))
+def recipe(plan, sizes):
+    return Recipe(plan, tuple(sizes[i] for i in plan.order))
 
 
 class Backend:
@@ -196,7 +200,7 @@ def backend_of(x):
 @entry
 def patterns():
     def fn(x):
-        made = recipe("a b c -> c a b", tuple(x.shape))
+        made = recipe(parse("a b c -> c a b", names=("b", "d")), tuple(x.shape))
         y = backend_of(x).permute(x, made.plan.order)
         return y.reshape(made.sizes[0], -1) * 2, made.sizes
 

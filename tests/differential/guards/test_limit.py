@@ -47,6 +47,104 @@ def lengths(x, word):
     return x + len(word)
 
 
+class Ticket:
+    count = 0
+
+    def __init__(self):
+        self.number = Ticket.count
+        Ticket.count += 1
+
+
+KEPT = {}
+
+
+def keys_collide(x, n, m):
+    """Keys that may or may not be equal to each other and to constants, in a dict made here."""
+    d = {n: 1, "a": 2}
+    d[m] = 3
+    d[4] = 5
+    d[True] = 6
+    seen = [(k, v) for k, v in d.items()], d.get(5), n in d, 2 in d, 4.0 in d, len(d)
+    gone = d.pop(m), d.pop(7, None), n in d
+    d.pop(4, None)
+    d.setdefault(n, 8)
+    d.setdefault(3, 9)
+    return x * len(d), seen, gone, dict(d), {n} | {m}, d == {n: 1}
+
+
+def keys_kept(x, n, m):
+    """The same in a dict that outlives the call."""
+    fresh = n not in KEPT
+    KEPT[n] = m
+    KEPT[m] = KEPT.get(m, 0) + 1
+    y = x + KEPT[n]
+    if len(KEPT) > 3:
+        del KEPT[n]
+    return y, fresh, dict(KEPT), KEPT.pop(6, None)
+
+
+def many_keys(x, n, m):
+    d = {i * 2: i for i in range(20)}
+    d[n] = -1
+    d[m] = d.get(n * 2, -2)
+    d[100] = 1
+    return x, d, d.get(m + 1), n in d, 3 in d, d.pop(3, None), d.pop(n, None), m in d
+
+
+def tickets(x):
+    """A number that counts up with every call is the key of what lives for the call."""
+    ticket = Ticket()
+    KEPT[ticket.number] = x * 2
+    y = sum(v for k, v in KEPT.items())
+    if ticket.number in KEPT:
+        del KEPT[ticket.number]
+    return y, len(KEPT)
+
+
+def hook_for_the_call(x):
+    kept = []
+    handle = LAYER.register_forward_hook(lambda module, args, out: kept.append(out))
+    try:
+        y = LAYER(x)
+    finally:
+        handle.remove()
+    return y + kept[0]
+
+
+LAYER = torch.nn.Linear(2, 2)
+
+
+def numbers_become_keys(tally):
+    """Numbers left open stay open when they are keys of dicts."""
+
+    def run(fn, arguments):
+        KEPT.clear()
+        Ticket.count = 0
+        return [fn(torch.ones(2), *a) for a in arguments], dict(KEPT), Ticket.count
+
+    pairs = [(n, m) for n in (0, 1, 2, 3, 4, 5, 9) for m in (4, 1, 7, 3, 6)]
+    for fn in (keys_collide, keys_kept, many_keys):
+        for arguments in (pairs, pairs + [(True, 1), (1, True), (1.0, 4), (4, 2.0), (2**40, 2**40)]):
+            compiled = breakline.compile(fn, plan="replay", recompile_limit=60)
+            wanted, got = run(fn, arguments), run(compiled, arguments)
+            tally.check(f"{fn.__name__} {len(arguments)}", same_values(wanted, got) and not compiled.stats["skipped"], (compiled.stats, wanted, got))
+    for fn, graphs in ((tickets, 2), (hook_for_the_call, 2)):
+        compiled = breakline.compile(fn, plan="replay")
+        wanted, got = run(fn, [()] * 40), run(compiled, [()] * 40)
+        tally.check(fn.__name__, same_values(wanted, got) and compiled.stats["graphs"] == graphs and not compiled.stats["places"] and not compiled.stats["skipped"], compiled.stats)
+
+
+def same_values(a, b):
+    """Equal with types and the order of dicts; tensors bit for bit."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return same_values(list(a.items()), list(b.items()))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same_values, a, b))
+    return bits_equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
 def numbers_become_shapes(tally):
     """A number that was left open after its first change is no reason to break."""
     for fn in (picks, picks_pair, narrows, writes, reshapes):
@@ -125,6 +223,7 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     tally = Tally("limit")
     numbers_become_shapes(tally)
+    numbers_become_keys(tally)
     sizes_grow(tally)
     the_limit(tally)
     tally.finish()

@@ -330,6 +330,33 @@ def t_lruglobal(i):
     return a, b, c
 
 
+class Kept:
+    def __init__(self, value):
+        self.value = value
+
+
+@functools.lru_cache(None)
+def kept(x, *, more=0):
+    return Kept([x * K0, more])
+
+
+def read_kept(x):
+    return kept(x, more=1).value
+
+
+def t_lrustale(i):
+    """What is cached may be older than the variable; later the cache is cleared and the variable stays."""
+    global K0
+    seen = [list(read_kept(3))]
+    K0 += 7
+    seen.append(list(read_kept(3)))
+    seen.append(kf(3))
+    kept.cache_clear()
+    seen.append(list(read_kept(3)))
+    kf.cache_clear()
+    return seen, kf(3), kept(3, more=1) is kept(3, more=1)
+
+
 def t_random(i):
     random.seed(i)
     a = (
