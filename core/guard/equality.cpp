@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/guard/equality.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "core/torch/tensor.h"
 
@@ -14,6 +16,24 @@ bool rich_equal(PyObject* a, PyObject* b) {
   int r = PyObject_RichCompareBool(a, b, Py_EQ);
   if (r < 0) PyErr_Clear();
   return r == 1;
+}
+
+/// numpy's scalars are immutable and show their bytes as a buffer.
+bool same_bytes(PyObject* a, PyObject* b) {
+  Py_buffer x, y;
+  if (PyObject_GetBuffer(a, &x, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  bool same = false;
+  if (PyObject_GetBuffer(b, &y, PyBUF_SIMPLE) == 0) {
+    same = x.len == y.len && std::memcmp(x.buf, y.buf, static_cast<size_t>(x.len)) == 0;
+    PyBuffer_Release(&y);
+  } else {
+    PyErr_Clear();
+  }
+  PyBuffer_Release(&x);
+  return same;
 }
 
 bool same_slice(PyObject* a, PyObject* b) {
@@ -54,7 +74,16 @@ bool same_constant(PyObject* a, PyObject* b) {
     return same_constant(x.get(), y.get());
   }
   if (torch::available() && torch::is_device(a)) return rich_equal(a, b);
-  return false;
+  return is_numpy_scalar_type(type) && same_bytes(a, b);
+}
+
+bool is_numpy_scalar_type(PyTypeObject* type) {
+  constexpr std::string_view kNumpy = "numpy.";
+  constexpr std::string_view kNames[] = {"float64", "float32", "float16", "int64",  "int32",    "int16",     "int8",       "uint64",    "uint32",
+                                         "uint16",  "uint8",   "bool",    "bool_",  "longlong", "ulonglong", "complex128", "complex64"};
+  const std::string_view name = type->tp_name;
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && name.starts_with(kNumpy) &&
+         std::find(std::begin(kNames), std::end(kNames), name.substr(kNumpy.size())) != std::end(kNames);
 }
 
 bool is_plain_constant(PyObject* o) {
@@ -82,7 +111,7 @@ bool is_plain_constant(PyObject* o) {
       if (!is_plain_constant(PyTuple_GET_ITEM(items.get(), i))) return false;
     return true;
   }
-  return false;
+  return is_numpy_scalar_type(type);
 }
 
 }  // namespace breakline::guard

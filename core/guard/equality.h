@@ -8,8 +8,11 @@ namespace breakline::guard {
 /// objects that `is_plain_constant` accepts; others compare by identity.
 bool same_constant(PyObject* a, PyObject* b);
 
-/// Immutable built-in values that may be baked into a segment: numbers, text, bytes, None, Ellipsis, ranges, and tuples,
+/// Immutable built-in values that may be baked into a segment: numbers (numpy's too), text, bytes, None, Ellipsis, ranges, and tuples,
 /// frozensets and slices of them.
 bool is_plain_constant(PyObject* object);
+
+/// numpy.float64 and its kin: immutable numbers, constants like Python's own.
+bool is_numpy_scalar_type(PyTypeObject* type);
 
 }  // namespace breakline::guard

@@ -224,6 +224,8 @@ class Run {
   Segment* find(Site& site);
   /// How many variants a site may have, given how the present call differs from those it has.
   int limit_of(const Site& site) const;
+  /// One variant too many past a break: whether one instruction is left to the executor instead of the whole rest.
+  bool may_step(Site& site);
   /// One variant too many: true when the site goes on without tracing, false when that is an error (which is set).
   bool give_up_tracing(Site& site);
   Next run_segment(Segment& s, PyObject** result);
@@ -318,6 +320,9 @@ bool Run::fits(Segment& s) {
 }
 
 void Run::note_changes(Site& site) {
+  // Past a break, most often in a loop, so many variants for one thing mean that it is another one each time.
+  constexpr int kMostOfOneThing = 5;
+  std::unordered_map<std::string, int> differing;
   for (const auto& s : site.segments) {
     if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
     guard::GuardProgram& p = s->guards;
@@ -328,6 +333,9 @@ void Run::note_changes(Site& site) {
     for (const int step : p.differing(context_)) {
       const guard::GuardStep& g = p.step(step);
       if (g.kind == guard::StepKind::kType || g.kind == guard::StepKind::kTypeVersion) note_changed_numbers(p, g, site.hints);
+      if (g.kind == guard::StepKind::kEqual || g.kind == guard::StepKind::kIdentity || g.kind == guard::StepKind::kFunctionCode)
+        if (&site != root_.entry_site() && !root_.compiled_strictly && ++differing[path(g.source)] >= kMostOfOneThing)
+          site.hints.varying.insert(path(g.source));
       PyObject* now = g.source >= 0 ? context_.values[static_cast<size_t>(g.source)] : nullptr;
       if (!now || !p.differs_by_size(context_, step)) continue;
       if (g.kind != guard::StepKind::kTensor) {
@@ -350,6 +358,17 @@ int Run::limit_of(const Site&) const {
   const int limit = root_.recompile_limit ? root_.recompile_limit : options().recompile_limit;
   const bool own_choice = root_.recompile_limit || options().recompile_limit != kRecompileLimit || root_.static_sizes;
   return by_size_ && !own_choice ? std::max(limit, kMostBySize) : limit;
+}
+
+bool Run::may_step(Site& site) {
+  constexpr int kMostSites = 32;
+  const bool own_choice = root_.recompile_limit || options().recompile_limit != kRecompileLimit;
+  if (&site == root_.entry_site() || own_choice || root_.compiled_strictly) return false;
+  if (!site.stepping && root_.stepping_sites < kMostSites) {
+    site.stepping = true;
+    ++root_.stepping_sites;
+  }
+  return site.stepping;
 }
 
 bool Run::give_up_tracing(Site& site) {
@@ -627,11 +646,12 @@ PyObject* Run::go() {
                      code->file.c_str(), code->name.c_str(), code->first_line, difference.c_str());
         return nullptr;
       }
-      if (static_cast<int>(site.segments.size()) >= limit_of(site)) return give_up_tracing(site) ? run_rest() : nullptr;
-      if (std::string why; torch::available() && !torch::current_ambient().traceable(&why)) {
+      const bool full = static_cast<int>(site.segments.size()) >= limit_of(site);
+      if (full && !may_step(site)) return give_up_tracing(site) ? run_rest() : nullptr;
+      if (std::string why; full || (torch::available() && !torch::current_ambient().traceable(&why))) {
         // Modes and transforms see every operation: nothing is traced while one is in force.
         const bytecode::Code* code = site.frames.back().code;
-        root_.skip(code->qualname, code->file, code->first_line, why);
+        if (!full) root_.skip(code->qualname, code->file, code->first_line, why);
         if (!progress) ++coverage().roots_traced;
         progress = true;
         previous_ = nullptr;

@@ -45,6 +45,7 @@ class Root {
   PyObject* function() const { return function_.get(); }
 
   bool fullgraph = false;
+  int stepping_sites = 0;  ///< of those with `Site::stepping`
   int recompile_limit = 0;      ///< 0: the process's
   bool static_sizes = false;    ///< variants by size count like all others, and none is made for several sizes
   bool open_sizes = false;      ///< sizes are left open from the first trace on

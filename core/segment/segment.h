@@ -93,6 +93,7 @@ struct Site {
   std::vector<py::Ref> kept;
   std::vector<std::unique_ptr<Segment>> segments;
   trace::SiteHints hints;
+  bool stepping = false;  ///< has all the variants it may have: for other calls one instruction is left to the executor
   bool executor = false;
   int made = 0;
 };

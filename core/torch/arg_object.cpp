@@ -106,6 +106,8 @@ graph::Arg arg_of(PyObject* constant, const std::function<graph::ValueId(PyObjec
     } else {
       out.v = number;
     }
+  } else if (std::string_view(type->tp_name) == "numpy.int64") {
+    out.v = static_cast<int64_t>(PyNumber_AsSsize_t(constant, nullptr));
   } else if (PyFloat_CheckExact(constant)) {
     out.v = PyFloat_AS_DOUBLE(constant);
   } else if (PyUnicode_CheckExact(constant)) {

@@ -59,6 +59,10 @@ bool is_pure_native(PyObject* o) {
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type) {
     PyTypeObject* owner = PyDescr_TYPE(o);
     if (Py_TYPE(o) != &PyClassMethodDescr_Type && is_fixed_native_type(owner)) return true;
+    if (std::string_view(owner->tp_name) == "numpy.generic") {
+      constexpr std::string_view kReading[] = {"item", "astype", "tolist", "round", "conjugate", "conj", "sum", "min", "max", "mean", "any", "all", "prod", "__format__", "__round__"};
+      return std::find(std::begin(kReading), std::end(kReading), py::utf8(PyDescr_NAME(o))) != std::end(kReading);
+    }
     return owner == &PyUnicode_Type || owner == &PyLong_Type || owner == &PyFloat_Type || owner == &PyTuple_Type ||
            owner == &PyBytes_Type || owner == &PyBool_Type || owner == &PyRange_Type || owner == &PyComplex_Type ||
            owner == &PySlice_Type || owner == &PyFrozenSet_Type || std::string_view(owner->tp_name) == "torch.Size" ||

@@ -54,7 +54,7 @@ bool is_identity_constant(PyObject* o) {
       t == &PyCode_Type)
     return true;
   std::string_view name = t->tp_name;
-  if (name == "re.Pattern" || name.ends_with("functools._lru_cache_wrapper") || name == "OpOverloadPacket" || name == "OpOverload") return true;
+  if (name == "re.Pattern" || is_numpy_function(o) || name.ends_with("functools._lru_cache_wrapper") || name == "OpOverloadPacket" || name == "OpOverload") return true;
   CompiledView view;
   return compiled_view(o, &view);
 }
@@ -122,6 +122,7 @@ Value* Tracer::force(Value* v) {
   if (v->kind != Kind::kLive || v->loaded) return v;
   PyObject* o = v->object;
   auto becomes_constant = [&](StepKind how) {
+    if (is_varying(v)) quiet("varying value");
     guard(how, v->source, o);
     v->kind = Kind::kConstant;
     keep_borrowed(o);
@@ -137,6 +138,7 @@ Value* Tracer::force(Value* v) {
   if (PyFunction_Check(o)) {
     if (v->source >= 0 && sources_[v->source].kind != SourceKind::kObject && is_made_per_call(o) &&
         find_marker(o).kind == MarkerKind::kNone) {
+      if (is_varying(v)) quiet("varying value");
       guard_type(v);
       guard(StepKind::kFunctionCode, v->source, PyFunction_GET_CODE(o));
       v->function_live = true;

@@ -116,6 +116,11 @@ constexpr std::array<std::string_view, 8> kPureModules = {
     "_struct", "_json", "binascii", "unicodedata", "_sre", "_string", "_statistics", "_codecs"};
 constexpr std::array<std::string_view, 2> kPureOfSys = {"getsizeof", "intern"};
 
+/// Functions of numpy that read their arguments and nothing else, besides its ufuncs.
+constexpr std::array<std::string_view, 24> kNumpyFunctions = {"prod", "sum",    "mean",   "max",   "min",   "amax", "amin",      "ptp",
+                                                              "std",  "var",    "median", "round", "around", "clip", "dot",       "vdot",
+                                                              "all",  "any",    "argmax", "argmin", "size",  "ndim", "count_nonzero", "trace"};
+
 /// Questions about the process: no effects, and the answer may change between calls.
 struct Query {
   const char* module;
@@ -207,7 +212,7 @@ bool is_query(PyObject* o) {
 
 /// Values and containers of values: nothing in it runs code of the user's.
 bool is_data(PyObject* o, int depth = 0) {
-  if (guard::is_plain_constant(o) || is_fixed_native_type(Py_TYPE(o))) return true;
+  if (guard::is_plain_constant(o) || is_fixed_native_type(Py_TYPE(o)) || std::string_view(Py_TYPE(o)->tp_name) == "torch.Size") return true;
   if (depth > 40) return false;
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
@@ -250,9 +255,15 @@ const LoggerMethod* logger_method(PyObject* function) {
 
 bool is_fixed_native_type(PyTypeObject* type) {
   std::string_view name = type->tp_name;
+  if (guard::is_numpy_scalar_type(type) || (name.starts_with("numpy.dtypes.") && name != "numpy.dtypes.VoidDType")) return true;
   if (name == "torch.finfo" || name == "torch.iinfo" || name == "re.Pattern" || name == "re.Match")
     return true;
   return is_value_class(type);
+}
+
+bool is_numpy_function(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  return name == "numpy.ufunc" || name == "numpy._ArrayFunctionDispatcher";
 }
 
 bool is_pure_function(PyObject* function) {
@@ -352,7 +363,43 @@ Value* Tracer::call_logger(PyObject* function, Values& args) {
   return on.get() == Py_True ? nullptr : none();
 }
 
+Value* Tracer::call_numpy(PyObject* o, const Values& args, const Keywords& keywords) {
+  if (std::string_view(Py_TYPE(o)->tp_name) != "numpy.ufunc") {
+    py::Ref name = py::Ref::steal(PyObject_GetAttrString(o, "__name__"));
+    PyErr_Clear();
+    if (!name || !PyUnicode_Check(name.get()) ||
+        std::find(kNumpyFunctions.begin(), kNumpyFunctions.end(), py::utf8(name.get())) == kNumpyFunctions.end())
+      return nullptr;
+  }
+  // An overflow or the like is a warning, which has to come at each call.
+  py::Ref numpy = py::Ref::steal(PyImport_GetModule(py::intern("numpy")));
+  py::Ref set = numpy ? py::Ref::steal(PyObject_GetAttrString(numpy.get(), "seterr")) : py::Ref();
+  py::Ref none_given = py::check(PyTuple_New(0));
+  py::Ref raising = py::check(Py_BuildValue("{s:s}", "all", "raise"));
+  py::Ref before = set ? py::Ref::steal(PyObject_Call(set.get(), none_given.get(), raising.get())) : py::Ref();
+  if (!before) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  py::Ref result;
+  Values values;
+  Keywords words;
+  if (data_arguments(args, keywords, values, words)) {
+    py::Ref operands = py::check(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+    for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(operands.get(), static_cast<Py_ssize_t>(i), Py_NewRef(values[i]->object));
+    py::Ref named = py::check(PyDict_New());
+    for (auto& [name, v] : words) PyDict_SetItem(named.get(), name, v->object);
+    result = py::Ref::steal(PyObject_Call(o, operands.get(), named.get()));
+  }
+  PyErr_Clear();
+  py::Ref restored = py::Ref::steal(PyObject_Call(set.get(), none_given.get(), before.get()));
+  PyErr_Clear();
+  if (!result || !guard::is_plain_constant(result.get())) return nullptr;
+  return constant(keep_for_trace(result));
+}
+
 Value* Tracer::call_while_tracing(PyObject* o, Values& args, Keywords& keywords) {
+  if (is_numpy_function(o)) return call_numpy(o, args, keywords);
   if (is_query(o)) {
     Values values;
     Keywords words;

@@ -538,7 +538,8 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
-    if (other->kind == Kind::kConstant && !is_number(other->object) && !PyComplex_Check(other->object)) {
+    if (other->kind == Kind::kConstant && !is_number(other->object) && !PyComplex_Check(other->object) &&
+        !guard::is_numpy_scalar_type(Py_TYPE(other->object))) {
       // tensor == None and the like: Tensor.__eq__ gives NotImplemented, so identity decides.
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
       quiet("comparison", true);

@@ -282,6 +282,16 @@ Value* Tracer::storage_offset(Value* tensor) {
   return constant(py::check(PyLong_FromLongLong(of.meta.storage_offset)).get());
 }
 
+namespace {
+
+/// A scalar operand that PyTorch reads as a Python float.
+bool is_numpy_float(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  return guard::is_numpy_scalar_type(Py_TYPE(o)) && (name == "numpy.float64" || name == "numpy.float32" || name == "numpy.float16");
+}
+
+}  // namespace
+
 Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
   const torch::CallableInfo& info = torch::callable_info(callable);
   return torch_call(callable, info, args, keywords);
@@ -325,6 +335,9 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     for (auto& [name, v] : keywords) holds_open_number(v, &integral);
   }
   take_operands(integral);
+  if (info.row && info.row->kind == graph::OpKind::kPointwise)
+    for (graph::Arg& a : node.args)
+      if (const auto* o = std::get_if<graph::Opaque>(&a.v); o && is_numpy_float(static_cast<PyObject*>(o->object))) a.v = PyFloat_AsDouble(static_cast<PyObject*>(o->object));
   for (const char* word : {"pin_memory", "generator"})
     for (auto& [name, a] : node.kwargs)
       if (name == word && !a.is_none() && !(std::holds_alternative<bool>(a.v) && !std::get<bool>(a.v)))

@@ -48,6 +48,8 @@ struct Options {
 struct SiteHints {
   std::vector<int32_t> unbacked;  ///< slots whose value was read out of a tensor; of roots with fullgraph only
   std::unordered_set<std::string> dynamic;
+  /// Texts, functions and the like that were another one in each variant: what looks at one is left to the executor.
+  std::unordered_set<std::string> varying;
 };
 /// The key of `dynamic` for a dimension of the tensor at `path`.
 std::string size_hint(const std::string& path, size_t dim);
@@ -284,6 +286,8 @@ class Tracer {
   /// Logger.isEnabledFor, and messages of a level that is off; null for others.
   Value* call_logger(PyObject* function, Values& args);
   /// A pure function on data, or a question about the process; null for other calls.
+  /// A function of numpy on data, when its answer is a number; null for other calls.
+  Value* call_numpy(PyObject* o, const Values& args, const Keywords& keywords);
   Value* call_while_tracing(PyObject* callable, Values& args, Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
   Value* call_method(Value* self, const char* name, Values args = {});
@@ -460,6 +464,7 @@ class Tracer {
   void note_lines(const SymFrame& f);
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
+  bool is_varying(const Value* v) const { return !hints_.varying.empty() && v->source >= 0 && hints_.varying.count(source_path(v->source)); }
   void rewind_generator(Value* generator);
   /// lifetimes.cpp: a value whose end is seen, and where it was found last.
   struct Mortal {

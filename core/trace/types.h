@@ -12,10 +12,13 @@ PyTypeObject* deque_type();
 PyTypeObject* namespace_type();
 /// dict, OrderedDict or list when `type` is a subclass of one made by a class statement, else null.
 PyTypeObject* payload_base(PyTypeObject* type);
-/// Immutable objects that are read like constants: torch.finfo, compiled regular expressions and their matches, decimals, dates, paths.
+/// Immutable objects that are read like constants: torch.finfo, compiled regular expressions and their matches, decimals, dates,
+/// paths, numpy's scalars.
 bool is_fixed_native_type(PyTypeObject* type);
 /// A function of the standard library whose answer depends on its arguments alone (native_calls.cpp).
 bool is_pure_function(PyObject* function);
+/// One of numpy's ufuncs or of its functions that arrays may override.
+bool is_numpy_function(PyObject* o);
 /// functools.partial
 PyTypeObject* partial_type();
 /// A subclass of Tensor in Python that changes calls through __torch_function__ at most: its tensors are traced.

@@ -219,6 +219,62 @@ def the_limit(tally):
         tally.check(name, ok, repr(got))
 
 
+def counts_words(x):
+    seen = {}
+    for word in "the quick brown fox jumps over the lazy dog and runs away from here".split():
+        print(end="")
+        seen[word] = seen.get(word, 0) + 1
+        if word.startswith("q"):
+            x = x * 2
+        x = x + len(word)
+    return x, seen
+
+
+def tells_types(x):
+    seen = []
+    for v in (1, "a", 2.5, None, True, (1,), [1], {"a": 1}, {1}, b"x", 1j, range(3), ..., int, len):
+        print(end="")
+        seen.append((type(v).__name__, str(v), bool(v)))
+    return x + 1, seen
+
+
+def catches_many(x):
+    seen = []
+    attempts = (lambda: 1 // 0, lambda: {}["q"], lambda: [1][3], lambda: int("x"), lambda: None.x, lambda: next(iter(())), lambda: "a" + 1)
+    for attempt in (*attempts, lambda: hash([]), lambda: len(5), lambda: max(()), lambda: (1).foo, lambda: x.view(7), lambda: x @ torch.ones(9)):
+        try:
+            attempt()
+        except Exception as e:
+            seen.append((type(e).__name__, str(e)[:30]))
+    return x + 1, seen
+
+
+class Tower(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()) for _ in range(7)])
+
+    def forward(self, x):
+        with_bias, sums = 0, {}
+        for name, p in self.named_parameters():
+            print(end="")
+            with_bias += p.numel() if "bias" in name else 0
+        for name, part in self.named_modules():
+            print(end="")
+            if isinstance(part, torch.nn.Linear):
+                sums[name] = part(x).sum().detach()
+        return with_bias, sums
+
+
+def loops_with_breaks(tally):
+    """In a loop with a break inside most things differ from round to round: no frame is given up for that."""
+    x = torch.ones(2, 3)
+    for fn in (counts_words, tells_types, catches_many, Tower()):
+        compiled = breakline.compile(fn, plan="replay")
+        same = all(repr(compiled(x)) == repr(fn(x)) for _ in range(3))
+        tally.check(f"loop of {getattr(fn, '__name__', 'Tower')}", same and not compiled.stats["skipped"], compiled.stats)
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     tally = Tally("limit")
@@ -226,4 +282,5 @@ if __name__ == "__main__":
     numbers_become_keys(tally)
     sizes_grow(tally)
     the_limit(tally)
+    loops_with_breaks(tally)
     tally.finish()

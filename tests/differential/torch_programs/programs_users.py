@@ -8,6 +8,7 @@ import math
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -1628,6 +1629,78 @@ def errors_become_defaults():
 
     d = {}
     return f, [(torch.ones(3), d), (torch.ones(3), d), (torch.ones(3), {"w": torch.ones(4)})]
+
+
+# --- numpy's numbers ------------------------------------------------------------------------------------------------------
+
+
+@user()
+def numpy_functions_of_numbers():
+    def f(x):
+        y = x.reshape(int(np.prod(x.shape))) * np.sqrt(2.0) + np.log(3) + np.pi
+        return y.view(-1, np.prod(x.shape[1:])) / float(np.exp(1.0)), np.maximum(2, 3), np.ceil(x.shape[0] / 2), np.clip(7, 0, 5), np.mean([1, 2])
+
+    return f, xs(2, 3) + xs(4, 3)
+
+
+@user()
+def numpy_scalars_in_operations():
+    half, tenth, one, small = np.float64(0.5), np.float32(0.1), np.int64(1), np.int8(3)
+
+    def f(x):
+        i = torch.ones(2, dtype=torch.int64)
+        return (
+            [x * half, half * x, x + tenth, tenth - x, x**half, x / small, small + x, x > half, half < x, x == one, one == x, x.clamp(half, one)],
+            [torch.tensor(v) for v in (half, tenth, one, small)],
+            [i * half, i * one, i + small, i * np.bool_(True), torch.ones(2) * np.bool_(True), x.half() * half, x.double() * tenth],
+            [x[one], x[:, one:], x.sum(one), x.view(one, -1), torch.zeros(one, small), torch.arange(small), torch.full((2,), half), x.new_tensor(half)],
+            [torch.where(x > 0, half, x), torch.add(x, 1, alpha=half), x.masked_fill(x > 1, np.float64("inf")), torch.linspace(half, one, small)],
+        )
+
+    return f, [(torch.rand(2, 3),), (torch.rand(2, 3),)]
+
+
+@user()
+def numpy_scalars_among_themselves():
+    a, b, c = np.float64(2.5), np.int64(7), np.float32(0.1)
+
+    def f(x):
+        return x.sum(), a + 1, 1 + a, a * b, b // 2, b % 3, -a, a > b, b == 7, bool(a), int(b), float(c), round(a, 1), f"{a:.2f}", repr(b), a.item(), b.dtype.name
+
+    return f, xs(2)
+
+
+@user()
+def numpy_types_kept():
+    a, b, c = np.float64(2.5), np.int64(7), np.float32(0.1)
+
+    def f(x):
+        return x + 1, type(c + c).__name__, type(a * b).__name__, type(np.sqrt(c)).__name__, {7: "x"}[b], isinstance(a, float), isinstance(b, int), divmod(b, 2)
+
+    return f, xs(2)
+
+
+@user()
+def numpy_scalar_that_changes():
+    held = []
+
+    def f(x, v):
+        held[:] = [v]
+        return x * held[0], v == 2
+
+    values = (np.float64(1), np.float64(2), np.float32(2), np.int64(2), 2.0, np.float64(-0.0), np.float64(0.0), np.float64("nan"), np.bool_(True))
+    return f, [(torch.ones(2), v) for v in values]
+
+
+@user(places=4)
+def numpy_warns_each_time():
+    def f(x):
+        seen = []
+        with np.errstate(divide="call", call=lambda kind, flag: seen.append(kind)):
+            a = np.log(0.0)
+        return x + 1, a, seen
+
+    return f, xs(2, n=3)
 
 
 # More places than the program needs, as it stands: each is work to do, and none may grow.
