@@ -1703,6 +1703,55 @@ def numpy_warns_each_time():
     return f, xs(2, n=3)
 
 
+# --- modules made on the way ----------------------------------------------------------------------------------------------
+
+
+@user(places=1)
+def model_made_and_initialised():
+    def fill(m):
+        if isinstance(m, nn.Linear):
+            nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+            nn.init.zeros_(m.bias)
+
+    def f(x):
+        torch.manual_seed(0)
+        m = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.BatchNorm1d(4), nn.Linear(4, 2))
+        m.apply(fill)
+        return m(x), sum(p.numel() for p in m.parameters() if p.requires_grad), sorted(m.state_dict())
+
+    return f, xs(2, 3)
+
+
+@user(places=1)
+def initialisers():
+    def f(x):
+        torch.manual_seed(0)
+        w = nn.Parameter(torch.empty(3, 4))
+        filled = [nn.init.uniform_(w, -1, 1).clone(), nn.init.normal_(w, 0, 0.1).clone(), nn.init.xavier_uniform_(w).clone(), nn.init.xavier_normal_(w).clone()]
+        filled += [nn.init.kaiming_uniform_(w, a=5**0.5).clone(), nn.init.trunc_normal_(w, std=0.02).clone(), nn.init.eye_(w).clone(), nn.init.constant_(w, 3.0).clone()]
+        try:
+            nn.init.xavier_uniform_(torch.empty(3))
+        except ValueError as e:
+            return x, filled, str(e), nn.init.calculate_gain("relu")
+
+    return f, xs(2, 3)
+
+
+@user(places=1)
+def state_saved_and_loaded():
+    m = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+
+    def f(x):
+        saved = {k: v.clone() for k, v in m.state_dict().items()}
+        m.train()
+        y = m(x)
+        m.load_state_dict(saved)
+        m.eval()
+        return y, m(x), m[1].num_batches_tracked.clone(), list(saved)
+
+    return f, xs(4, 3)
+
+
 # More places than the program needs, as it stands: each is work to do, and none may grow.
 STILL_BREAK = {
     "many_indexings": 1,
