@@ -45,6 +45,17 @@ void rely_on_class(Tracer& t, PyTypeObject* type, PyObject* cls) {
   t.guard(guard::StepKind::kIdentity, s, answer.get());
 }
 
+/// isinstance of an iterator made in the trace: 1, 0, or -1 with the error set. Which class of C it has matters only to classes of iterators.
+int iterator_is(Tracer& t, Value* v, PyObject* cls) {
+  const bool exact = (v->stand_in && v->type) || v->iterator == IteratorKind::kZip || v->iterator == IteratorKind::kEnumerate ||
+                     v->iterator == IteratorKind::kMap || v->iterator == IteratorKind::kFilter;
+  if (exact) return PyObject_IsSubclass(reinterpret_cast<PyObject*>(t.type_of(v)), cls);
+  const bool plain = PyType_Check(cls) && Py_TYPE(cls) == &PyType_Type;
+  if (plain && !reinterpret_cast<PyTypeObject*>(cls)->tp_iternext) return cls == reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  if (plain || !PyType_Check(cls)) t.stop("builtin", {{"function", "isinstance"}, {"arg_types", "iterator"}});
+  return PyObject_IsSubclass(reinterpret_cast<PyObject*>(&PyListIter_Type), cls);
+}
+
 /// isinstance / issubclass on what is known of a value.
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   t.force(v);
@@ -97,7 +108,7 @@ bool instance_of(Tracer& t, Value* v, PyObject* cls) {
     r = PyObject_IsInstance(v->object, cls);
   } else if (v->kind == Kind::kIterator || v->kind == Kind::kPartial) {
     if (v->kind == Kind::kPartial) r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(partial_type()), cls);
-    else t.stop("builtin", {{"function", "isinstance"}, {"arg_types", "iterator"}});
+    else r = iterator_is(t, v, cls);
   } else if (PyTuple_Check(cls)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
       if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;

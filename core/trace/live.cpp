@@ -312,7 +312,13 @@ PyTypeObject* Tracer::type_of(Value* v) {
     case Kind::kTraceback: return &PyTraceBack_Type;
     case Kind::kIterator:
       if (v->stand_in && v->type) return v->type;
-      stop("builtin", {{"function", "type"}});
+      switch (v->iterator) {
+        case IteratorKind::kZip: return &PyZip_Type;
+        case IteratorKind::kEnumerate: return &PyEnum_Type;
+        case IteratorKind::kMap: return &PyMap_Type;
+        case IteratorKind::kFilter: return &PyFilter_Type;
+        default: stop("builtin", {{"function", "type"}});
+      }
     case Kind::kDictView: return v->number == 0 ? &PyDictKeys_Type : v->number == 1 ? &PyDictValues_Type : &PyDictItems_Type;
     default: stop("builtin", {{"function", "type"}});
   }

@@ -4,6 +4,7 @@
 
 import bisect
 import collections
+import collections.abc
 import contextvars
 import copy
 import dataclasses
@@ -1033,3 +1034,11 @@ class Bare:
 @case(breaks=4)
 def dir_of_an_object_without_class(x, n):
     return x, dir(Bare())
+
+
+@case(breaks=1)
+def asks_what_an_iterator_is(x, n):
+    kinds = (list, tuple, object, dict, collections.abc.Iterator, collections.abc.Iterable, collections.abc.Sequence, collections.abc.Sized)
+    some = [iter([1]), iter((1,)), iter({1: 2}), iter({1}), iter("a"), zip([1]), map(str, [1]), enumerate([1]), reversed([1]), iter(range(3))]
+    some += [filter(None, [1]), {1: 2}.keys(), (i for i in [1]), itertools.chain([1]), itertools.count()]
+    return x + 1, [[isinstance(it, k) for k in (*kinds, int, (list, tuple), str)] for it in some], isinstance(some[5], zip), isinstance(some[6], map)
