@@ -99,6 +99,15 @@ PyObject* operator_function_like(PyObject* o) {
   return f && PyCFunction_Check(f) && PyCFunction_GET_FUNCTION(f) == PyCFunction_GET_FUNCTION(o) ? f : nullptr;
 }
 
+/// The class of `object().__str__`, which later versions don't declare.
+PyTypeObject* method_wrapper_type() {
+  static PyTypeObject* type = [] {
+    py::Ref bound = py::check(PyObject_GetAttrString(Py_None, "__str__"));
+    return Py_TYPE(bound.get());
+  }();
+  return type;
+}
+
 /// What the wrapper against endless recursion around a __repr__ wraps: an endless one stops the trace anyway. Null for other functions.
 PyObject* unguarded_repr(PyObject* o) {
   if (!PyFunction_Check(o)) return nullptr;
@@ -313,7 +322,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   }
   if (std::string_view(Py_TYPE(o)->tp_name) == "torch.tensortype")
     if (Value* made = TensorForms::legacy_tensor(*this, o, args, keywords)) return made;
-  if (Py_TYPE(o) == &_PyMethodWrapper_Type && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor) {
+  if (Py_TYPE(o) == method_wrapper_type() && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor) {
     // Tensor.shape.__get__, as overrides get it
     py::Ref self = py::Ref::steal(PyObject_GetAttrString(o, "__self__")), name = py::Ref::steal(PyObject_GetAttrString(o, "__name__"));
     PyErr_Clear();
