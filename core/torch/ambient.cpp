@@ -141,13 +141,20 @@ Ambient current_ambient() {
   }
   if (cpp.autocast_enabled && cpp.autocast_dtype) {
     a.autocast_cpu = cpp.autocast_enabled(kCpu);
-    a.autocast_cpu_dtype = a.autocast_cpu ? cpp.autocast_dtype(kCpu) : int8_t{0};
+    a.autocast_cpu_dtype = cpp.autocast_dtype(kCpu);
     for (int8_t device : kOtherDevices) a.autocast_other = a.autocast_other || cpp.autocast_enabled(device);
   } else {
     a.autocast_cpu = ask_bool("is_autocast_enabled", "cpu");
-    a.autocast_cpu_dtype = a.autocast_cpu ? ask_dtype("get_autocast_dtype", "cpu", 15) : int8_t{0};
+    a.autocast_cpu_dtype = ask_dtype("get_autocast_dtype", "cpu", 15);
     for (const char* device : kOtherNames)
       a.autocast_other = a.autocast_other || ask_bool("is_autocast_enabled", device);
+  }
+  if (cpp.autocast_enter && cpp.autocast_leave) {
+    a.autocast_depth = static_cast<int16_t>(cpp.autocast_enter() - 1);
+    cpp.autocast_leave();
+  } else {
+    a.autocast_depth = static_cast<int16_t>(ask_int("autocast_increment_nesting") - 1);
+    ask_int("autocast_decrement_nesting");
   }
   a.autocast_cache = cpp.autocast_cache ? cpp.autocast_cache() : ask_bool("is_autocast_cache_enabled");
   a.default_dtype = cpp.default_dtype ? cpp.default_dtype() : default_dtype_by_python();
@@ -196,10 +203,12 @@ void restore_ambient(const Ambient& target) {
   };
   if (now.autocast_cpu != target.autocast_cpu)
     set("set_autocast_enabled", "sO", "cpu", target.autocast_cpu ? Py_True : Py_False);
-  if (target.autocast_cpu && now.autocast_cpu_dtype != target.autocast_cpu_dtype) {
+  if (now.autocast_cpu_dtype != target.autocast_cpu_dtype) {
     PyObject* dtype = dtype_object(static_cast<graph::DType>(target.autocast_cpu_dtype));
     if (dtype) set("set_autocast_dtype", "sO", "cpu", dtype);
   }
+  for (int depth = now.autocast_depth; depth < target.autocast_depth; ++depth) set("autocast_increment_nesting", nullptr);
+  for (int depth = now.autocast_depth; depth > target.autocast_depth; --depth) set("autocast_decrement_nesting", nullptr);
   if (now.autocast_cache != target.autocast_cache) {
     set("set_autocast_cache_enabled", "O", target.autocast_cache ? Py_True : Py_False);
   }

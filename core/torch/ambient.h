@@ -13,7 +13,8 @@ struct Ambient {
   bool inference_mode = false;
   bool deterministic = false, deterministic_warn = false;
   bool autocast_cpu = false;
-  int8_t autocast_cpu_dtype = 0;  ///< graph::DType number
+  int8_t autocast_cpu_dtype = 0;  ///< graph::DType number, of the next region when none is open
+  int16_t autocast_depth = 0;     ///< open regions: the outermost forgets the cast weights when it is left
   bool autocast_cache = true;
   bool autocast_other = false;  ///< autocast on for another device type
   int8_t default_dtype = 6;

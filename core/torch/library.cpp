@@ -62,6 +62,8 @@ void bind_cpp(void* cpu, void* c10, void* python, CppSymbols& s) {
   bind(cpu, "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE", s.autocast_enabled);
   bind(cpu, "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE", s.autocast_dtype);
   bind(cpu, "_ZN2at8autocast25is_autocast_cache_enabledEv", s.autocast_cache);
+  bind(cpu, "_ZN2at8autocast17increment_nestingEv", s.autocast_enter);
+  bind(cpu, "_ZN2at8autocast17decrement_nestingEv", s.autocast_leave);
   bind(cpu, "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv", s.function_mode_count);
   bind(c10, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv", s.dispatch_mode_count);
   bind(cpu, "_ZN2at4impl22PythonTorchFunctionTLS18get_disabled_stateEv", s.function_disabled_state);

@@ -40,6 +40,8 @@ struct CppSymbols {
   bool (*autocast_enabled)(int8_t device) = nullptr;
   int8_t (*autocast_dtype)(int8_t device) = nullptr;
   bool (*autocast_cache)() = nullptr;
+  int (*autocast_enter)() = nullptr;  ///< counts one region more; the new depth
+  int (*autocast_leave)() = nullptr;
   int64_t (*function_mode_count)() = nullptr;
   int64_t (*dispatch_mode_count)() = nullptr;
   int32_t (*function_disabled_state)() = nullptr;

@@ -1860,3 +1860,69 @@ def asserted():
         return x * 2
 
     return f, [(torch.ones(2), []), (torch.full((2,), -3.0), []), (torch.ones(2), [])]
+
+
+def under_autocast(body):
+    """A layer whose weights change between calls: the casts that a region keeps are forgotten when it is left."""
+
+    def make():
+        layer = nn.Linear(3, 3)
+        f = body(layer)
+
+        def g(x, step):
+            with torch.no_grad():
+                layer.weight.add_(step)
+            return f(x)
+
+        return g, [(torch.ones(2, 3), float(i)) for i in range(4)]
+
+    make.__name__ = body.__name__
+    return program(make)
+
+
+@under_autocast
+def autocast_with_a_break_first(layer):
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            print(end="")
+            return layer(x).detach()
+
+    return f
+
+
+@under_autocast
+def autocast_with_a_break_between(layer):
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = layer(x)
+            if y.sum() > 0:
+                y = layer(y)
+        return y.detach()
+
+    return f
+
+
+@under_autocast
+def autocast_nested(layer):
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = layer(x)
+            with torch.autocast("cpu", enabled=False):
+                print(end="")
+                z = layer(x)
+            print(end="")
+            w = layer(x)
+        return y.detach(), z.detach(), w.detach(), torch.is_autocast_enabled("cpu")
+
+    return f
+
+
+@under_autocast
+def autocast_as_a_decorator(layer):
+    @torch.autocast("cpu", torch.bfloat16)
+    def inner(x):
+        y = layer(x)
+        print(end="")
+        return y + layer(x)
+
+    return lambda x: inner(x).detach()
