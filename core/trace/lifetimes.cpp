@@ -99,6 +99,10 @@ void Tracer::find_mortals() {
   for (Value* v : entry_values_) {
     if (v->kind != Kind::kLive || v->object == nullptr) continue;
     PyObject* o = v->object;
+    if (PyCell_Check(o) && PyCell_GET(o) && has_finaliser(PyCell_GET(o))) {
+      v = force(v)->items[0];  // a variable that inner functions share
+      o = v->object;
+    }
     if (!PyObject_IS_GC(o) && !PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) continue;
     if (std::any_of(mortals_.begin(), mortals_.end(), [&](const Mortal& m) { return m.value == v; })) continue;
     bool matters = has_finaliser(o);
