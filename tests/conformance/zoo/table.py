@@ -11,7 +11,8 @@ HEADER = """# Models under Breakline and under PyTorch's compiler
 
 Made by `zoo.py --peer --both --legs eager,replay --json rows.json` and `table.py rows.json` (README.md says how). Every model is tiny and has random weights; each
 leg starts from a fork of the same state. *equal*: all outputs, gradients, buffers, mutated arguments and the random generator, bit for bit against eager with the
-replay plan. *graphs*, *places* that break, frames *given up* to CPython: ours / Dynamo's (a backend that only counts). *trace*: processor seconds of the first call beyond eager's first call.
+replay plan. *graphs*, *places* that break, frames *given up* to CPython: ours / Dynamo's (a backend that only counts). *trace*: processor seconds of the first call beyond eager's first call;
+*µs per op*: that time over our ops.
 *needed*: our places that read a value, act outside or run autograd; where Dynamo gives no frame up, our places that it does not have are *extra*.
 
 | model | mode | equal | ops | graphs | places | given up | trace s | ratio | µs per op | needed | extra |
@@ -32,7 +33,7 @@ def cells(row):
     needed = sum(place[0] in zoo.NEEDED for place in mine["where"])
     ratio = f"{other['trace'] / mine['trace']:.0f}" if other.get("trace") and mine["trace"] > 0 else "-"
     times = f"{mine['trace']:.3f} / " + (f"{other['trace']:.2f}" if "trace" in other else "-")
-    per_op = f"{mine['traced'] * 1e6 / mine['ops']:.0f}" if mine["ops"] else "-"
+    per_op = f"{mine['trace'] * 1e6 / mine['ops']:.0f}" if mine["ops"] and mine["trace"] > 0 else "-"
     return [row["name"], row["mode"], "yes" if mine["equal"] else "**no**", str(mine["ops"]), pair(row, "graphs"), pair(row, "places"), pair(row, "skipped"),
             times, ratio, per_op, f"{needed} of {len(mine['where'])}", str(len(extra))]
 
@@ -57,7 +58,8 @@ def main():
     for row in rows:
         if row.get("broken"):
             print(f"\nNot run: {row['name']} ({row['mode']}): {row['note']}")
-    lines = sorted({f"- `{place[1].split('site-packages/')[-1]}:{place[2]}` {place[0]} ({row['name']})" for row in ran for place in zoo.beyond_peer(row)})
+    short = lambda path: path.split("site-packages/")[-1].split("conformance/zoo/")[-1]  # noqa: E731
+    lines = sorted({f"- `{short(place[1])}:{place[2]}` {place[0]} ({row['name']})" for row in ran for place in zoo.beyond_peer(row)})
     if lines:
         print("\nExtra places:\n\n" + "\n".join(lines))
 

@@ -143,10 +143,9 @@ def beyond_peer(row):
     places = mine.get("where", [])
     if "where" not in other:
         return []
-    if not other["skipped"]:
-        theirs = {(file, line) for file, line in other["where"]}
-        return [p for p in places if (p[1], p[2]) not in theirs]
-    return [p for p in places if p[0] not in NEEDED]
+    theirs = {(file, line) for file, line in other["where"]}
+    alone = [p for p in places if (p[1], p[2]) not in theirs]
+    return [p for p in alone if p[0] not in NEEDED] if other["skipped"] else alone
 
 
 def good(row):
