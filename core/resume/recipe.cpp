@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/resume/recipe.h"
 
+#include <algorithm>
+
+#include "core/trace/function_parts.h"
 #include "core/trace/types.h"
 
 namespace breakline::resume {
@@ -152,11 +155,14 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.globals = v->globals;
       s.qualname = v->qualname;
       // The closure's cells may hold the function itself: they are emitted first and filled later.
-      s.kids = emit_all(v->items);
+      const size_t parts = std::min(v->items.size(), trace::kFunctionParts);
+      s.kids = emit_all(std::vector<Value*>(v->items.begin(), v->items.begin() + static_cast<std::ptrdiff_t>(parts)));
       int32_t id = add(std::move(s));
       done_[v] = id;
-      if (v->attributes && !v->attributes->dict->entries.empty())
-        recipe_.fills.push_back({id, entries(v->attributes->dict.get())});
+      std::vector<int32_t> set = v->items.size() > parts ? entries(v->items[parts]->dict.get()) : std::vector<int32_t>();
+      const std::vector<int32_t> more = entries(v->attributes ? v->attributes->dict.get() : nullptr);
+      set.insert(set.end(), more.begin(), more.end());
+      if (!set.empty()) recipe_.fills.push_back({id, std::move(set)});
       return id;
     }
     case Kind::kGenerator:

@@ -360,7 +360,7 @@ std::variant<Inferred, InferFailure> classify_all(const Call& call, const Prepar
     if (auto bad = add(result)) return *bad;
   } else if (result == Py_None) {
     answer.structure = Inferred::kNone;
-  } else if (is_constant_tree(result)) {
+  } else if (is_constant_tree(result) || (call.info.answers_metadata && PyUnicode_CheckExact(result))) {
     answer.structure = Inferred::kConstant;
     answer.constant = py::Ref::borrow(result);
   } else if (PyTuple_Check(result) || PyList_CheckExact(result)) {

@@ -2,6 +2,7 @@
 // Setting and deleting attributes.
 #include "core/python/compat.h"
 #include "core/torch/tensor.h"
+#include "core/trace/function_parts.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -47,7 +48,9 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     const bool text = force(v)->kind == Kind::kConstant && PyUnicode_Check(v->object);
     if ((is_name(name, "__name__") || is_name(name, "__qualname__")) && !text)
       quiet("a function's name", true);
-    dict_set(instance_dict(o), constant(name), v);
+    PyObject* own = py::type_lookup(&PyFunction_Type, name);
+    if (own && Py_TYPE(own)->tp_descr_set && o->items.size() == kFunctionParts) o->items.push_back(new_dict());
+    dict_set(own && Py_TYPE(own)->tp_descr_set ? o->items[kFunctionParts] : instance_dict(o), constant(name), v);
     return;
   }
   if (o->kind == Kind::kTensor) {
@@ -142,6 +145,7 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
 
 void Tracer::delete_attribute(Value* o, PyObject* name) {
   force(o);
+  if (o->kind == Kind::kFunction && !py::type_lookup(&PyFunction_Type, name)) return delete_attribute_plainly(o, name);
   if (o->kind != Kind::kLive && o->kind != Kind::kInstance)
     stop("foreign-mutation", {{"class", describe(o)}, {"name", std::string(py::utf8(name))}});
   PyTypeObject* t = type_of(o);

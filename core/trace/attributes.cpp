@@ -5,6 +5,7 @@
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
+#include "core/trace/function_parts.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -422,7 +423,6 @@ Value* Tracer::super_attribute(Value* s, PyObject* name, bool* missing) {
 Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
   if (f->kind == Kind::kFunction) {
     if (is_name(name, "__dict__")) {
-      // What a function keeps outside its dict is in the same overlay.
       Value* d = instance_dict(f);
       for (const DictEntry& e : d->dict->entries)
         if (e.key->kind == Kind::kConstant && PyUnicode_Check(e.key->object) &&
@@ -430,6 +430,8 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
           quiet("__dict__ of a function whose own attributes were set");
       return d;
     }
+    if (f->items.size() > kFunctionParts)
+      if (Value* v = dict_get(f->items[kFunctionParts], name)) return v;
     if (f->attributes)
       if (Value* v = dict_get(f->attributes, name)) return v;
     if (is_name(name, "__wrapped__") && missing) {

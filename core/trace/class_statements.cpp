@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/guard/equality.h"
+#include "core/trace/function_parts.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -224,7 +225,7 @@ PyObject* Tracer::real_function(Value* f) {
   PyObject *defaults = f->items[0] ? constant_of(f->items[0]) : nullptr,
            *words = f->items[1] ? constant_copy(f->items[1]) : nullptr;
   PyObject* cells = f->items[2] ? real_cells(f->items[2]) : nullptr;
-  if ((f->items[0] && !defaults) || (f->items[1] && !words) || (f->items[2] && !cells) || f->attributes)
+  if ((f->items[0] && !defaults) || (f->items[1] && !words) || (f->items[2] && !cells) || f->attributes || f->items.size() > kFunctionParts)
     return nullptr;
   py::Ref made = py::check(PyFunction_NewWithQualName(f->object, f->globals, f->qualname));
   if (defaults) PyFunction_SetDefaults(made.get(), defaults);

@@ -572,6 +572,56 @@ def class_counter(x, n):
     return m(x), Model.total, Model.seen, Derived.total
 
 
+def ready(fn):
+    """A decorator that is applied within calls."""
+
+    @functools.wraps(fn)
+    def inner(t, *rest):
+        "Inner."
+        return None if t is None else fn(t, *rest)
+
+    return inner
+
+
+@case(segments=4)
+def wrapped_within_the_call(x, n):
+    def shifted(t, by=n):
+        "Shifts."
+        return t + by
+
+    shifted.unit = "m"
+    shift, relu = ready(shifted), ready(torch.relu)
+    return shift(relu(x)), shift(None), shift.__name__, shift.__doc__, shift.unit, shift.__dict__.keys(), relu.__name__, shift.__wrapped__ is shifted
+
+
+@case(segments=3)
+def names_of_functions(x, n):
+    def f(t):
+        return t * n
+
+    f.__name__, f.__qualname__, f.__doc__, f.__module__, f.size = "g", "a.g", "Text.", "m", n
+    before = dict(f.__dict__)
+    f.__dict__["more"] = 1
+    f.__dict__.update(size=n + 1)
+    del f.more
+    return f(x), before, f.__dict__, (f.__name__, f.__qualname__, f.__doc__, f.__module__, f.size), hasattr(f, "more")
+
+
+@case
+def a_named_function_outlives_the_call(x, n):
+    def f(t):
+        return t * n
+
+    f.__name__, f.size = "g", n
+    w = ready(f)
+    LEFT.append((f, w))
+    f, w = LEFT.pop()
+    return w(x), f.__name__, f.__dict__, w.__name__, w.__dict__["size"], list(w.__dict__), LEFT
+
+
+LEFT = []
+
+
 @case
 def class_counter_by_method(x, n):
     if n == 0:
