@@ -155,6 +155,9 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (is_name(name, "args")) return o->items[1];
       if (is_name(name, "keywords")) return o->items[2];
       break;
+    case Kind::kCell:
+      if (is_name(name, "cell_contents") && o->items[0]) return o->items[0];
+      break;
     case Kind::kTraceback:
       if (is_name(name, "tb_next")) return o->items[0] ? o->items[0] : none();
       if (is_name(name, "tb_lineno")) return integer(o->entry->code->position(o->entry->index).line);
@@ -453,7 +456,16 @@ Value* Tracer::function_attribute(Value* f, PyObject* name, bool* missing) {
       PyObject* m = PyDict_GetItemString(f->globals, "__name__");
       return constant(m ? m : Py_None);
     }
-    if (is_name(name, "__annotations__") && !f->items[3]) return new_dict();
+    if (is_name(name, "__annotations__")) {
+      // From now on the dict that everybody sees; until then pairs in a row, as the instruction left them.
+      Value* pairs = f->items[3] ? force(f->items[3]) : nullptr;
+      if (pairs && pairs->kind == Kind::kDict) return pairs;
+      const Values row = pairs ? drain(pairs) : Values();
+      Value* made = new_dict();
+      for (size_t i = 0; i + 1 < row.size(); i += 2) dict_set(made, row[i], row[i + 1], false);
+      mutated();
+      return f->items[3] = made;
+    }
     // What has type parameters is made outside of traces.
     if (PY_VERSION_HEX >= 0x030C0000 && is_name(name, "__type_params__")) return tuple({});
     PyObject* a = py::type_lookup(&PyFunction_Type, name);

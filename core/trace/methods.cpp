@@ -342,6 +342,13 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
     set_apply(s, SetOperation::kDiscard, a[1]);
     return none();
   }
+  if (n == "pop" && a.size() == 1 && !frozen && s->source < 0 && s->items.empty() && PySet_GET_SIZE(s->shadow) <= 1) {
+    if (PySet_GET_SIZE(s->shadow) == 0) raise_text(PyExc_KeyError, "pop from an empty set");
+    py::Ref all = py::check(PySequence_Tuple(s->shadow));
+    Value* only = constant(PyTuple_GET_ITEM(all.get(), 0));
+    set_apply(s, SetOperation::kDiscard, only);
+    return only;
+  }
   if (n == "clear" && !frozen) {
     set_apply(s, SetOperation::kClear, nullptr);
     return none();

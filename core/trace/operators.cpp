@@ -450,6 +450,14 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return s->kind == Kind::kList ? list(std::move(all)) : tuple(std::move(all));
     }
   }
+  if (in_place && base == 0) {
+    if (Value* into = payload(a); into && into->kind == Kind::kList && !into->type && !special_method(a, "__iadd__")) {
+      Values args = {into, b};
+      Keywords no_words;
+      if (!list_method(into, "extend", args, no_words)) quiet("list extension", true);
+      return a;
+    }
+  }
   if (in_place && base == 7) {
     Value* into = a->kind == Kind::kDict ? a : payload(a);
     if (into && into->kind == Kind::kDict && !special_method(a, "__ior__")) {

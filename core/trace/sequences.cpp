@@ -202,8 +202,8 @@ Value* Tracer::as_iterator(Value* r) {
   const bool known = r->kind == Kind::kLive || r->kind == Kind::kInstance || r->kind == Kind::kConstant;
   if (r->kind == Kind::kIterator || r->kind == Kind::kGenerator) return r;
   if (!known) quiet("iter() returned non-iterator", true);
-  iternextfunc next = type_of(r)->tp_iternext;
-  if (!next || next == &_PyObject_NextNotImplemented) quiet("iter() returned non-iterator", true);
+  PyTypeObject* type = type_of(r);
+  if (!type->tp_iternext || !py::type_lookup(type, py::intern("__next__"))) quiet("iter() returned non-iterator", true);
   return r->kind == Kind::kConstant ? iterator_of(r) : r;
 }
 

@@ -46,6 +46,7 @@ ROOM = "how much room a container has beyond its items depends on how it came ab
 KNOWN = {
     "test_iter.TestCase.test_ref_counting_behavior": "objects of a failed unpacking die at the end of the segment",
     "test_raise.TestTracebackType.test_attrs": "two looks at the own frame give two frame objects",
+    "test_coroutines.CoroutineTest.test_for_2": "counts the references to a constant, among them segments'",
     "test_descr.ClassPropertiesAndMethods.test_remove_subclass": LIFETIME,
     "test_descr.ClassPropertiesAndMethods.test_slots": "counts the objects of the process, among them new segments'",
     "test_descr.ClassPropertiesAndMethods.test_vicious_descriptor_nonsense": "an attribute's look-up compares with no key but its name",

@@ -1092,3 +1092,24 @@ def asks_what_an_iterator_is(x, n):
     some = [iter([1]), iter((1,)), iter({1: 2}), iter({1}), iter("a"), zip([1]), map(str, [1]), enumerate([1]), reversed([1]), iter(range(3))]
     some += [filter(None, [1]), {1: 2}.keys(), (i for i in [1]), itertools.chain([1]), itertools.count()]
     return x + 1, [[isinstance(it, k) for k in (*kinds, int, (list, tuple), str)] for it in some], isinstance(some[5], zip), isinstance(some[6], map)
+
+
+@case
+def annotations_are_one_dict(x, n):
+    def f(v, w: int = 1):
+        return v
+
+    def g(v):
+        return v
+
+    f.__annotations__["v"] = n
+    g.__annotations__["v"] = n
+    return f(x), f.__annotations__, g.__annotations__, g.__annotations__ is g.__annotations__, f, g
+
+
+@case
+def sets_of_one(x, n):
+    s = {n}
+    only = s.pop()
+    t = set()
+    return x * only, s, refused(t.pop), len(s)
