@@ -201,12 +201,13 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     for (DictEntry& e : data.entries)
       if (equal_keys(e.key)) return &e.value;
   } else {
-    if (data.index.empty())
-      for (size_t i = 0; i < data.entries.size(); ++i)
-        if (data.entries[i].key->kind == Kind::kConstant)
-          data.index.emplace(PyObject_Hash(data.entries[i].key->object), static_cast<int>(i));
-        else if (is_open_number(data.entries[i].key))
-          data.index.emplace(kOpenKeys, static_cast<int>(i));
+    if (data.index.empty()) {
+      for (size_t i = 0; i < data.entries.size(); ++i) {
+        const Value* its = data.entries[i].key;
+        if (its->kind == Kind::kConstant || is_open_number(its))
+          data.index.emplace(its->kind == Kind::kConstant ? PyObject_Hash(its->object) : kOpenKeys, static_cast<int>(i));
+      }
+    }
     auto [from, to] = data.index.equal_range(hash);
     for (auto it = from; it != to; ++it)
       if (equal_keys(data.entries[static_cast<size_t>(it->second)].key)) return &data.entries[static_cast<size_t>(it->second)].value;

@@ -146,8 +146,8 @@ def image_model(name, side=64, **settings):
 
 
 table("timm", "timm_", [
-    ("efficientnet_b0",), ("convnext_atto",), ("mobilenetv2_050",), ("regnetx_002",), ("densenet121",), ("resmlp_12_224", 64), ("repvgg_a0",),
-    ("mixer_s32_224", 224), ("maxvit_rmlp_pico_rw_256", 64), ("levit_128s", 224), ("poolformerv2_s12", 64), ("pvt_v2_b0", 64), ("edgenext_xx_small", 64),
+    ("efficientnet_b0",), ("convnext_atto",), ("mobilenetv2_050",), ("regnetx_002",), ("densenet121",), ("resmlp_12_224", 224), ("repvgg_a0",),
+    ("mixer_s32_224", 224), ("maxvit_rmlp_pico_rw_256", 256), ("levit_128s", 224), ("poolformerv2_s12", 64), ("pvt_v2_b0", 64), ("edgenext_xx_small", 64),
     ("ghostnet_050",), ("hrnet_w18_small",), ("eva02_tiny_patch14_224", 224), ("xcit_nano_12_p16_224", 64), ("fastvit_t8", 64),
     ("resnest14d",), ("seresnet18",), ("coat_lite_tiny", 224), ("tinynet_e", 64), ("dla34", 64), ("res2net50_26w_4s", 64),
 ], image_model)

@@ -3,6 +3,7 @@
 one name and mode the later file adds its legs to the earlier."""
 
 import json
+import re
 import sys
 
 import zoo
@@ -58,7 +59,7 @@ def main():
     for row in rows:
         if row.get("broken"):
             print(f"\nNot run: {row['name']} ({row['mode']}): {row['note']}")
-    short = lambda path: path.split("site-packages/")[-1].split("conformance/zoo/")[-1]  # noqa: E731
+    short = lambda path: re.sub(r".*/(site-packages|conformance/zoo|lib/python[0-9.]+)/", "", path)  # noqa: E731
     lines = sorted({f"- `{short(place[1])}:{place[2]}` {place[0]} ({row['name']})" for row in ran for place in zoo.beyond_peer(row)})
     if lines:
         print("\nExtra places:\n\n" + "\n".join(lines))

@@ -1763,5 +1763,4 @@ STILL_BREAK = {
     "complex_signals": 3,
     "non_maximum_suppression": 2,
     "inference_mode_blocks": 4,
-    "type_and_device_helpers": 1,
 }
