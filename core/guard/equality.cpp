@@ -73,7 +73,7 @@ bool same_constant(PyObject* a, PyObject* b) {
     }
     return same_constant(x.get(), y.get());
   }
-  if (torch::available() && torch::is_device(a)) return rich_equal(a, b);
+  if (torch::available() && (torch::is_device(a) || torch::is_native_enum(a))) return rich_equal(a, b);
   return is_numpy_scalar_type(type) && same_bytes(a, b);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/torch/inference_region.h"
 #include "core/torch/library.h"
 #include "core/torch/tensor.h"
 #if defined(__SSE2__)
@@ -115,6 +116,11 @@ int8_t ask_dtype(const char* name, const char* argument, int8_t otherwise) {
   return otherwise;
 }
 
+bool is_inference_mode() {
+  const auto quick = library()->cpp.inference_mode;
+  return quick ? quick() : ask_bool("is_inference_mode_enabled");
+}
+
 int8_t default_dtype_by_python() {
   const py::Ref dtype =
       py::Ref::steal(PyObject_CallMethod(library()->py.torch, "get_default_dtype", nullptr));
@@ -130,14 +136,15 @@ Ambient current_ambient() {
   if (!l) return a;
   const CppSymbols& cpp = l->cpp;
   a.grad_mode = l->c.grad_mode();
-  a.inference_mode = cpp.inference_mode ? cpp.inference_mode() : ask_bool("is_inference_mode_enabled");
+  a.inference_depth = torch::inference_depth();
+  a.inference_mode = is_inference_mode();
   if (cpp.global_context && cpp.deterministic && cpp.deterministic_warn) {
     const void* context = cpp.global_context();
     a.deterministic = cpp.deterministic(context);
-    a.deterministic_warn = a.deterministic && cpp.deterministic_warn(context);
+    a.deterministic_warn = cpp.deterministic_warn(context);
   } else {
     a.deterministic = ask_bool("_get_deterministic_algorithms");
-    a.deterministic_warn = a.deterministic && ask_bool("_get_deterministic_algorithms_warn_only");
+    a.deterministic_warn = ask_bool("_get_deterministic_algorithms_warn_only");
   }
   if (cpp.autocast_enabled && cpp.autocast_dtype) {
     a.autocast_cpu = cpp.autocast_enabled(kCpu);
@@ -195,6 +202,13 @@ bool Ambient::traceable(std::string* why) const {
 void restore_ambient(const Ambient& target) {
   const Library* l = library();
   if (!l) return;
+  // First, since it brings back the grad mode of the place that a region was entered from.
+  if (const int16_t depth = torch::inference_depth(); depth != target.inference_depth)
+    set_inference_depth(target.inference_depth, target.inference_mode);
+  else if (depth && is_inference_mode() != target.inference_mode) {
+    set_inference_depth(static_cast<int16_t>(depth - 1), false);
+    set_inference_depth(depth, target.inference_mode);
+  }
   const Ambient now = current_ambient();
   if (now.grad_mode != target.grad_mode) l->c.set_grad_mode(target.grad_mode);
   const auto set = [l](const char* name, const char* format, auto... values) {
@@ -218,6 +232,13 @@ void restore_ambient(const Ambient& target) {
         states ? PyObject_GetAttrString(states.get(), target.torch_function_enabled ? "ENABLED" : "SUBCLASSES_DISABLED") : nullptr);
     if (state) set("_set_torch_function_state", "O", state.get());
     PyErr_Clear();
+  }
+  if (now.deterministic != target.deterministic || now.deterministic_warn != target.deterministic_warn) {
+    const py::Ref setter = py::Ref::steal(PyObject_GetAttrString(l->py.torch_c, "_set_deterministic_algorithms"));
+    const py::Ref how = py::Ref::steal(Py_BuildValue("(O)", target.deterministic ? Py_True : Py_False));
+    const py::Ref words = py::Ref::steal(Py_BuildValue("{sO}", "warn_only", target.deterministic_warn ? Py_True : Py_False));
+    const py::Ref done = py::Ref::steal(setter && how && words ? PyObject_Call(setter.get(), how.get(), words.get()) : nullptr);
+    if (!done) PyErr_Clear();
   }
   if (now.default_dtype != target.default_dtype) {
     PyObject* dtype = dtype_object(static_cast<graph::DType>(target.default_dtype));

@@ -11,6 +11,7 @@ namespace breakline::torch {
 struct Ambient {
   bool grad_mode = true;
   bool inference_mode = false;
+  int16_t inference_depth = 0;  ///< regions that traced code has entered (inference_region.h)
   bool deterministic = false, deterministic_warn = false;
   bool autocast_cpu = false;
   int8_t autocast_cpu_dtype = 0;  ///< graph::DType number, of the next region when none is open
@@ -28,6 +29,8 @@ struct Ambient {
   bool flush_denormal = false;
   uint32_t backend_flags = 0;  ///< switches of torch.backends that code can read and kernels follow, a bit each
   bool operator==(const Ambient&) const = default;
+  /// Whether autograd records what is computed: in inference mode it does not, whatever the grad mode says.
+  bool records() const { return grad_mode && !inference_mode; }
   /// True when segments can be traced under it; otherwise `why` names the reason id for the break/skip.
   bool traceable(std::string* why) const;
 };

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/python/compat.h"
+#include "core/torch/inference_region.h"
 #include "core/torch/library.h"
 #include "core/torch/registry_tables.h"
 #include "core/torch/tensor.h"
@@ -57,6 +58,12 @@ class Registry {
     add_type(p.tensor);
     for (const NameGroup& group : name_groups()) {
       for_each_word(group.names, [&](std::string_view name) { add_named(group, name); });
+    }
+    for (PyObject* function : {inference_enter(), inference_leave()}) {
+      CallableInfo info;
+      info.kind = CallableKind::kAmbientSet;
+      info.name = function == inference_enter() ? "enter_inference_mode" : "leave_inference_mode";
+      put(function, std::move(info));
     }
     mark_dynamic_python_functions();
     add_attributes(p.tensor);

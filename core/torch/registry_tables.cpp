@@ -47,9 +47,9 @@ constexpr NameGroup kGroups[] = {
     {S::kTorch, K::kAmbientSet, "",
      "_set_grad_enabled set_autocast_enabled set_autocast_cpu_enabled set_autocast_dtype "
      "set_autocast_cpu_dtype "
-     "_set_default_dtype _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
+     "_set_default_dtype _set_deterministic_algorithms _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
     {S::kTorch, K::kBreak, "global-state",
-     "_set_default_tensor_type _set_deterministic_algorithms set_flush_denormal "
+     "_set_default_tensor_type set_flush_denormal "
      "set_num_threads get_num_threads get_num_interop_threads "
      "set_num_interop_threads set_anomaly_enabled _set_deterministic_fill_uninitialized_memory "
      "_set_cudnn_enabled "

@@ -97,6 +97,8 @@ bool is_device(PyObject* object);
 /// torch.Size / torch.layout / torch.memory_format / torch.dtype / torch.device instances: immutable
 /// constants.
 bool is_torch_constant(PyObject* object);
+/// A member of an enum of PyTorch's C++ part (SDPBackend and the like): unchanging, equal and hashed by its number.
+bool is_native_enum(PyObject* object);
 
 /// A meta-device twin of `meta` (new reference), made once per distinct metadata (cached).
 PyObject* meta_twin(const graph::TensorMeta& meta);

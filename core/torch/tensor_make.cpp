@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // New tensors, dtype objects, and meta-device twins.
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/torch/library.h"
@@ -100,12 +101,24 @@ graph::DType dtype_of(PyObject* object) {
 bool is_dtype(PyObject* object) { return library() && Py_TYPE(object) == library()->py.dtype; }
 bool is_device(PyObject* object) { return library() && Py_TYPE(object) == library()->py.device; }
 
+bool is_native_enum(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || std::string_view(Py_TYPE(type)->tp_name) != "pybind11_type") return false;
+  static auto& known = *new std::unordered_map<PyTypeObject*, bool>;
+  const auto [it, fresh] = known.try_emplace(type, false);
+  if (fresh) {
+    Py_INCREF(type);  // its address must not be reused
+    it->second = PyDict_GetItemString(type->tp_dict, "__entries") != nullptr;
+  }
+  return it->second;
+}
+
 bool is_torch_constant(PyObject* object) {
   const Library* l = library();
   if (!l) return false;
   PyTypeObject* type = Py_TYPE(object);
   return type == l->py.dtype || type == l->py.device || type == l->py.size || type == l->py.layout ||
-         type == l->py.memory_format;
+         type == l->py.memory_format || is_native_enum(object);
 }
 
 PyObject* new_empty(std::span<const int64_t> sizes, std::span<const int64_t> strides, graph::DType dtype) {

@@ -640,6 +640,21 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
   return absent();
 }
 
+/// What the attribute under way gives is only compared with None, or taken as a truth value.
+static bool asks_only_whether_none(const SymFrame& f) {
+  const auto& instrs = f.code->instrs;
+  const auto at = static_cast<size_t>(f.pc);
+  if (at == 0 || at + 1 >= instrs.size() || instrs[at - 1].op != bytecode::Op::kLoadAttr) return false;
+  switch (instrs[at].op) {
+    case bytecode::Op::kPopJumpIfNone:
+    case bytecode::Op::kPopJumpIfNotNone:
+    case bytecode::Op::kPopJumpIfFalse:
+    case bytecode::Op::kPopJumpIfTrue: return true;
+    case bytecode::Op::kLoadConst: return instrs[at].object == Py_None && instrs[at + 1].op == bytecode::Op::kIsOp;
+    default: return false;
+  }
+}
+
 Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
   if (is_traced_subclass(o->type)) {
     PyObject *own = lookup(o->type, name), *base = py::type_lookup(o->type->tp_base, name);
@@ -684,7 +699,10 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
         return v;
       }
       if (is_name(name, "grad") && o->source < 0) break;
-      if (is_name(name, "grad_fn") && meta(o).is_leaf) return none();
+      if (is_name(name, "grad_fn")) {
+        if (meta(o).is_leaf) return none();
+        if (asks_only_whether_none(top())) return constant(Py_Ellipsis);
+      }
       stop(std::string(info.reason), {{"name", std::string(py::utf8(name))}, {"value", "TensorVariable()"}});
     case torch::AttributeKind::kUnknown: break;
   }

@@ -120,12 +120,46 @@ Value* do_length_hint(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 }
 Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
 
+/// A function with the parameters of one made in the trace, to be looked at; null when these hold more than constants.
+py::Ref signature_of_made(Tracer& t, Value* v) {
+  py::Ref made = py::check(PyFunction_NewWithQualName(v->object, v->globals, v->qualname));
+  const auto give = [&](Value* part, int (*set)(PyObject*, PyObject*)) {
+    if (!part) return true;
+    PyObject* known = t.constant_copy(part);
+    if (!known) return false;
+    py::check_status(set(made.get(), known));
+    return true;
+  };
+  const auto annotate = [](PyObject* function, PyObject* pairs) {
+    py::Ref words = py::Ref::steal(PyDict_Check(pairs) ? Py_NewRef(pairs) : PyDict_New());
+    for (Py_ssize_t i = 0; words && PyTuple_Check(pairs) && i + 1 < PyTuple_GET_SIZE(pairs); i += 2)
+      if (PyDict_SetItem(words.get(), PyTuple_GET_ITEM(pairs, i), PyTuple_GET_ITEM(pairs, i + 1)) < 0) return -1;
+    return words ? PyFunction_SetAnnotations(function, words.get()) : -1;
+  };
+  if (!give(v->items[0], PyFunction_SetDefaults) || !give(v->items[1], PyFunction_SetKwDefaults) || !give(v->items[3], annotate)) return {};
+  if (v->items[2]) {  // as many cells as its code wants; nobody looks into them
+    const Py_ssize_t n = PyCode_GetNumFree(reinterpret_cast<PyCodeObject*>(v->object));
+    py::Ref cells = py::check(PyTuple_New(n));
+    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(cells.get(), i, py::check(PyCell_New(nullptr)).release());
+    py::check_status(PyFunction_SetClosure(made.get(), cells.get()));
+  }
+  return made;
+}
+
 /// The function, class or bound method that a call of inspect is about, when it is known; a method is bound to None.
 py::Ref inspected(Tracer& t, Values& a, Keywords& k) {
   py::Ref subject;
   if (a.size() != 1 || !k.empty()) return subject;
   Value* v = t.force(a[0]);
-  if (v->kind == Kind::kMethod) {
+  // functools.wraps: what is asked about is the function inside.
+  for (int depth = 0; v->kind == Kind::kFunction && v->attributes && depth < 20; ++depth) {
+    Value* inside = t.dict_get(v->attributes, py::intern("__wrapped__"));
+    if (!inside || t.dict_get(v->attributes, py::intern("__signature__"))) return subject;
+    v = t.force(inside);
+  }
+  if (v->kind == Kind::kFunction) {
+    subject = signature_of_made(t, v);
+  } else if (v->kind == Kind::kMethod) {
     PyObject* function = t.constant_of(v->items[0]);
     if (function && PyFunction_Check(function)) subject = py::check(PyMethod_New(function, Py_None));
   } else if (PyObject* o = t.constant_of(v); o && (PyFunction_Check(o) || PyType_Check(o))) {

@@ -228,13 +228,26 @@ PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& key
   if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
     if (!keywords.empty() || args.empty()) return nullptr;
     bool needs = false;
-    if (torch::current_ambient().grad_mode)
+    if (torch::current_ambient().records())
       for (Value* v : args) {
         force(v);
         needs = needs || (v->kind == Kind::kTensor && meta(v).requires_grad);
         if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
       }
     instead = needs ? "apply_with_grad" : "apply_without_grad";
+  } else if (name.starts_with("record_function.__") && file.ends_with("torch/autograd/profiler.py")) {
+    // Without a profiler it does nothing that could be seen.
+    if (name.ends_with("__init__")) instead = "record_function_init";
+    else if (name.ends_with("__enter__")) instead = "record_function_enter";
+    else if (name.ends_with("__exit__")) instead = "record_function_exit";
+    else return nullptr;
+    py::Ref asks = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
+    asks = asks ? py::Ref::steal(PyObject_GetAttrString(asks.get(), "profiler_enabled")) : py::Ref();
+    Value* on = asks ? query(asks.get(), {}) : nullptr;
+    if (!on || constant_of(on) != Py_False) {
+      PyErr_Clear();
+      return nullptr;
+    }
   } else if (name == "_group_tensors_by_device_and_dtype" && file.ends_with("torch/utils/_foreach_utils.py")) {
     // One group: every item of the first list is a tensor of one kind.
     if (args.empty()) return nullptr;

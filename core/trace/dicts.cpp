@@ -20,6 +20,7 @@ constexpr size_t kIndexFrom = 12;  // entries
 bool is_safe_key(PyObject* o) {
   if (guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o))
     return true;
+  if (torch::available() && torch::is_native_enum(o)) return true;
   hashfunc h = Py_TYPE(o)->tp_hash;
   return h == PyBaseObject_Type.tp_hash || h == PyMethodDescr_Type.tp_hash || !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }

@@ -73,6 +73,8 @@ constexpr Helper kHelpers[] = {
     {"dataclasses.py", "asdict"}, {"dataclasses.py", "_asdict_inner"}, {"dataclasses.py", "astuple"}, {"dataclasses.py", "_astuple_inner"},
     {"numbers.py", "*"}, {"abc.py", "*"}, {"statistics.py", "*"}, {"bisect.py", "*"}, {"heapq.py", "*"},
     {"os.py", "_Environ.*"}, {"os.py", "getenv"}, {"os.py", "_createenviron.<locals>.encode"}, {"os.py", "_createenviron.<locals>.decode"},
+    {"inspect.py", "isgeneratorfunction"}, {"inspect.py", "iscoroutinefunction"}, {"inspect.py", "isasyncgenfunction"},
+    {"inspect.py", "_has_code_flag"}, {"inspect.py", "_has_coroutine_mark"}, {"inspect.py", "_signature_is_functionlike"},
     {"inspect.py", "isfunction"}, {"inspect.py", "isclass"}, {"inspect.py", "ismethod"}, {"inspect.py", "ismodule"}, {"inspect.py", "isbuiltin"},
     {"inspect.py", "Signature.parameters"}, {"inspect.py", "Signature.return_annotation"}, {"inspect.py", "Parameter.name"},
     {"logging/__init__.py", "Logger.isEnabledFor"}, {"inspect.py", "Signature.bind"}, {"inspect.py", "Signature.bind_partial"}, {"inspect.py", "Signature._bind"},

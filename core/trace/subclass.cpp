@@ -238,7 +238,7 @@ Value* Tracer::as_subclass(Value* tensor, Value* cls) {
   graph::Node node = new_node(py::type_lookup(tensor_class(), py::intern("as_subclass")),
                               "Tensor.as_subclass", {tensor, constant(c)});
   graph::TensorMeta now = meta(tensor);
-  const bool recorded = now.requires_grad && torch::current_ambient().grad_mode;
+  const bool recorded = now.requires_grad && torch::current_ambient().records();
   now.requires_grad = recorded;
   now.is_leaf = !recorded;
   Value* made = make(Kind::kTensor);

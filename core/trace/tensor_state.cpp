@@ -10,17 +10,12 @@
 
 namespace breakline::trace {
 
-namespace {
-
-/// A function of breakline.polyfills; null when there is none.
 PyObject* polyfill_named(const char* name) {
   py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline.polyfills"));
   py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), name)) : py::Ref();
   if (!function) PyErr_Clear();
   return function.release();
 }
-
-}  // namespace
 
 namespace {
 

@@ -17,7 +17,7 @@ void Tracer::realize_tensor(Value* v) {
   record.type = Py_TYPE(o);
   record.meta = torch::meta_of(o);
   record.key_set = torch::raw_meta(o).key_set;
-  if (!record.meta.plain || (!entry_ambient_.inference_mode && torch::is_inference_tensor(o))) {
+  if (!record.meta.plain) {
     guard_type(v);
     v->loaded = true;
     return;  // stays opaque: an operation on it stops the trace
@@ -40,6 +40,7 @@ void Tracer::realize_tensor(Value* v) {
   graph_->values.push_back(std::move(g));
   graph_->inputs.push_back(v->id);
   note_tensor(v, v->id);
+  if (torch::is_inference_tensor(o)) inference_.insert(v->id);
   if (open) {
     varies_[static_cast<size_t>(v->id)] = true;
     open_inputs_[v->id] = static_cast<int>(tensors_.size()) - 1;
@@ -348,7 +349,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     if (entry_ambient_.inference_mode || torch::current_ambient().inference_mode) stop("creation-requires-grad", {{"op", node.name}});
     leaves = true;
   }
-  bool grad_mode = torch::current_ambient().grad_mode;
+  const bool grad_mode = torch::current_ambient().records();
   auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
   if (auto* failure = std::get_if<torch::InferFailure>(&answer); failure && failure->dynamic_number) {
     // The shape may depend on a number that was left open: each instance has its own, or it is guarded by its value.
@@ -401,11 +402,20 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     }
     graph_->needs_grad = true;
   }
+  const bool in_inference = torch::current_ambient().inference_mode;
+  bool of_inference = false;
+  const auto see_inference = [&](graph::ValueId id) { of_inference = of_inference || is_inference(id); };
+  if (!in_inference && !inference_.empty()) {
+    for (graph::ValueId id : inferred.written)
+      if (is_inference(id)) quiet(node.name + ": a write to an inference tensor", true);
+    for (const graph::Arg& a : node.args) torch::visit_values(a, see_inference);
+    for (const auto& [name, a] : node.kwargs) torch::visit_values(a, see_inference);
+  }
   mutated();
   keep_borrowed(callable);
   node.mutates = info.in_place || !inferred.written.empty();
   node.random = info.random;
-  node.may_fail = info.may_fail || (info.row && info.row->may_fail);
+  node.may_fail = info.may_fail || (info.row && info.row->may_fail) || of_inference;
   if (history_written_ && (node.may_fail || write_may_fail(node)))
     quiet("a call that may fail after a write that autograd has recorded");  // a failing segment can't take that back
   node.multi = inferred.structure == torch::Inferred::kTuple || inferred.structure == torch::Inferred::kList ||
@@ -447,6 +457,8 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     const bool view = out.alias_value != graph::kNoValue && info.name != "Tensor.detach" && info.name != "torch.detach" && info.name != "Tensor.data";
     graph_->values.push_back(std::move(g));
     note_tensor(v, view ? view_base_[static_cast<size_t>(out.alias_value)] : v->id);
+    const bool own_memory = out.alias_value == graph::kNoValue;
+    if (own_memory ? in_inference : is_inference(out.alias_value)) inference_.insert(view_base_[static_cast<size_t>(v->id)]);
     return v;
   };
   Value* result = nullptr;

@@ -41,6 +41,7 @@ void Tracer::reset() {
   logging_ = !closed_all_ && (must_log_ || options_.open_sizes || !hints_.dynamic.empty());
   patches_ = nullptr;
   stale_.clear();
+  inference_.clear();
   grad_writes_.clear();
   history_written_ = false;
   frames_.clear();

@@ -324,6 +324,7 @@ class Tracer {
   graph::Arg argument(Value* v);
   // Sizes that are left open (sizes.cpp).
   /// Whether a value's sizes may differ the next time.
+  bool is_inference(graph::ValueId id) const { return !inference_.empty() && inference_.contains(view_base_[static_cast<size_t>(id)]); }
   bool varies(graph::ValueId id) const { return varies_[static_cast<size_t>(id)]; }
   Value* size_of(Value* tensor, size_t dim);
   Value* shape_of(Value* tensor);
@@ -539,6 +540,7 @@ class Tracer {
   std::vector<int32_t> patch_path_;
   std::vector<graph::ValueId> view_base_;   ///< by graph value: what it is a differentiable view of, else itself
   std::unordered_set<graph::ValueId> stale_;  ///< views whose requires_grad is not known since a write to their base
+  std::unordered_set<graph::ValueId> inference_;  ///< bases whose tensors are inference tensors: no version, not to be written outside
   bool history_written_ = false;              ///< an input's autograd history was changed by a node
   std::vector<const void*> grad_writes_;      ///< storages of inputs that came to require grad
   std::vector<std::unique_ptr<SymFrame>> frames_;

@@ -25,6 +25,8 @@ PyTypeObject* partial_type();
 bool is_traced_subclass(PyTypeObject* type);
 /// A name of breakline.polyfills that stands for PyTorch's own handling of overrides; new reference, null when missing.
 PyObject* override_helper(const char* name);
+/// A name of breakline.polyfills; new reference, null when there is none.
+PyObject* polyfill_named(const char* name);
 /// Exactly torch.nn.Parameter.
 bool is_parameter_class(PyTypeObject* type);
 

@@ -12,6 +12,7 @@
 #include "core/resume/prepare.h"
 #include "core/segment/options.h"
 #include "core/segment/region.h"
+#include "core/torch/inference_region.h"
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
 #include "core/trace/markers.h"
@@ -232,6 +233,8 @@ PyMODINIT_FUNC PyInit__breakline() {
   engine::install_error_raiser();
   engine::install_skipped_body();
   bool ok = engine::add_compiled_function(m) == 0 && engine::add_measure_functions(m) == 0 && engine::add_profile_functions(m) == 0 && engine::add_knowledge_functions(m) == 0;
+  ok = ok && PyModule_AddObjectRef(m, "enter_inference_mode", torch::inference_enter()) == 0 &&
+       PyModule_AddObjectRef(m, "leave_inference_mode", torch::inference_leave()) == 0;
   for (const char* name : {"region_enter", "region_exit"}) {
     py::Ref f = py::Ref::steal(PyObject_GetAttrString(m, name));
     if (f) trace::register_marker(f.get(), name, nullptr);

@@ -2,8 +2,13 @@
 """Forms in which programs change tensors as objects: shape, memory, requires_grad, class, history. Each entry: name → (maker as in
 programs.py, places that may break)."""
 
+import functools
+import inspect
+
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 FORMS = {}
 
@@ -521,5 +526,186 @@ def default_dtype_changes():
         a = torch.zeros(2) + 1
         torch.set_default_dtype(torch.float32)
         return a, torch.zeros(2), x * 2
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def inference_region():
+    def f(x):
+        with torch.inference_mode():
+            y = x * 2
+            z = torch.exp(y + 1)
+            v = x.view(-1)
+            y.add_(1)
+        u = y[0]
+        return y, z, v, u, y + 1, [t.is_inference() for t in (x, y, z, v, u)], torch.is_inference(y + 1)
+
+    return f, calls(3, 4, n=4) + [(torch.randn(5, 4),)] * 3
+
+
+@form(1)
+def inference_region_with_a_break():
+    def f(x):
+        with torch.inference_mode():
+            y = x * 2
+            if y.sum() > 1e9:
+                y = y + 1
+            z = torch.relu(y) + 1
+            z.add_(1)
+        return z + 1, z, torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def inference_regions_in_each_other():
+    w = torch.randn(4, 4, requires_grad=True)
+
+    def f(x):
+        seen = []
+        with torch.no_grad(), torch.inference_mode():
+            y = x * 2
+            with torch.inference_mode(False):
+                z = x @ w + 1
+                seen.append(torch.is_grad_enabled())
+            with torch.enable_grad():
+                u = x @ w
+                seen.append((torch.is_grad_enabled(), u.requires_grad))
+            seen.append(torch.is_grad_enabled())
+        return y, z, u, seen, torch.is_grad_enabled()
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def inference_by_decorator_and_hand():
+    layer = nn.Linear(4, 4)
+
+    @torch.inference_mode
+    def plain(x):
+        return layer(x)
+
+    @torch.inference_mode()
+    def parts(x):
+        yield x * 2
+        yield layer(x)
+
+    def f(x):
+        @torch.inference_mode()
+        def inner(t):
+            return layer(t) * 2
+
+        region = torch.inference_mode()
+        region.__enter__()
+        y = x * 2
+        region.__exit__(None, None, None)
+        return inner(x) + 1, plain(x) + 1, y + 1, [t + 1 for t in parts(x)], torch.is_inference_mode_enabled()
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def inference_region_left_by_an_exception():
+    def f(x):
+        try:
+            with torch.inference_mode():
+                y = x * 2
+                raise KeyError("x")
+        except KeyError as e:
+            return y, torch.is_inference_mode_enabled(), torch.is_grad_enabled(), str(e)
+
+    return f, calls(3, 4)
+
+
+@form(1)
+def inference_tensors_outside():
+    w = torch.randn(3, 4, requires_grad=True)
+
+    def f(x):
+        with torch.inference_mode():
+            y = x * 2
+        texts = []
+        try:
+            y.add_(1)
+        except RuntimeError as e:
+            texts.append(str(e))
+        try:
+            texts.append((y * w).sum())
+        except RuntimeError as e:
+            texts.append(str(e))
+        return texts, (y + w).sum(), y.clone().mul_(2)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def inference_tensors_as_inputs():
+    with torch.inference_mode():
+        given = torch.randn(3, 4)
+
+    def f(x):
+        y, v = given * 2, given.view(12)
+        return y + x, v, y.is_inference(), v.is_inference()
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def named_profiler_regions():
+    @torch.profiler.record_function("whole")
+    def inner(x):
+        return x * 2
+
+    def f(x):
+        with torch.profiler.record_function("part") as region:
+            y = inner(x) + 1
+        return y, type(region).__name__, region.name
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def parameters_of_a_closure():
+    def f(x):
+        scale = 3
+
+        def g(a, b: int = 2, *rest, c=(1, 2), **words) -> float:
+            return a * b + scale
+
+        @functools.wraps(g)
+        def wrapper(*args, **kwargs):
+            return g(*args, **kwargs)
+
+        names = [list(inspect.signature(h).parameters) for h in (g, wrapper, lambda p, q=1: p)]
+        return wrapper(x), names, [p.default for p in inspect.signature(g).parameters.values() if p.default is not p.empty]
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def asks_for_history():
+    w = torch.randn(4, 4, requires_grad=True)
+
+    def f(x):
+        y = (x @ w).relu()
+        if y.grad_fn is not None:
+            y = y * 2
+        if x.grad_fn is None and y.grad_fn:
+            y = y + 1
+        return y, y.grad_fn is None, (y.detach() * 2).grad_fn is None
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def chosen_attention_kernel():
+    def f(x):
+        q = x.view(1, 1, 3, 4)
+        with sdpa_kernel(SDPBackend.MATH):
+            y = F.scaled_dot_product_attention(q, q, q)
+        with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
+            y = y + F.scaled_dot_product_attention(q, q, q)
+        return y * 2, {SDPBackend.MATH: 1}[SDPBackend.MATH]
 
     return f, calls(3, 4)

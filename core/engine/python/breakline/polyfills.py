@@ -7,9 +7,44 @@ import weakref
 import torch
 from torch.autograd.function import FunctionCtx, _SingleLevelFunction
 
+from ._breakline import enter_inference_mode, leave_inference_mode
+
 
 class PlainContext(FunctionCtx):
     """The `ctx` of a forward that is traced: what is stored there is handed to autograd's own afterwards (`attach`), or never read."""
+
+
+class InferenceMode:
+    """`torch._C._InferenceMode`: a region of it can be entered in one segment of traced code and left in another."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        self.number = enter_inference_mode(self.mode)
+
+    def __exit__(self, *_):
+        leave_inference_mode(self.number)
+
+
+profiler_enabled = torch._C._autograd._profiler_enabled
+
+
+def record_function_init(self, name, args=None):
+    """`record_function.__init__` while no profiler is on; nor is one told of the region's end."""
+    self.name = name
+    self.args = args
+    self.run_callbacks_on_exit = False
+    self.record = None
+    self._cupti_monitor_external_id = None
+
+
+def record_function_enter(self):
+    return self
+
+
+def record_function_exit(self, exc_type, exc_value, traceback):
+    pass
 
 
 def apply_without_grad(cls, *args):
