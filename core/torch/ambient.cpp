@@ -240,6 +240,13 @@ void restore_ambient(const Ambient& target) {
     const py::Ref done = py::Ref::steal(setter && how && words ? PyObject_Call(setter.get(), how.get(), words.get()) : nullptr);
     if (!done) PyErr_Clear();
   }
+  if (now.backend_flags != target.backend_flags) {
+    const auto& setters = l->cpp.backend_setters;
+    for (size_t i = 0; i < setters.size(); ++i) {
+      const uint32_t bit = 1U << (setters.size() - 1 - i);
+      if (setters[i] && ((now.backend_flags ^ target.backend_flags) & bit)) set(setters[i], "O", target.backend_flags & bit ? Py_True : Py_False);
+    }
+  }
   if (now.default_dtype != target.default_dtype) {
     PyObject* dtype = dtype_object(static_cast<graph::DType>(target.default_dtype));
     if (dtype) set("_set_default_dtype", "O", dtype);

@@ -72,12 +72,27 @@ void bind_cpp(void* cpu, void* c10, void* python, CppSymbols& s) {
   bind(cpu, "_ZNK2at7Context23deterministicAlgorithmsEv", s.deterministic);
   bind(cpu, "_ZNK2at7Context31deterministicAlgorithmsWarnOnlyEv", s.deterministic_warn);
   bind(cpu, "_ZN5torch8autograd11AnomalyMode8_enabledE", s.anomaly);
-  for (const char* name : {"userEnabledCuDNN", "benchmarkCuDNN", "deterministicCuDNN", "userEnabledMkldnn", "deterministicMkldnn",
-                           "userEnabledNNPACK", "userEnabledFlashSDP", "userEnabledMathSDP", "userEnabledMemEfficientSDP",
-                           "userEnabledCuDNNSDP", "deterministicFillUninitializedMemory"}) {
+  struct Flag {
+    const char *name, *setter;
+  };
+  constexpr Flag kFlags[] = {{"userEnabledCuDNN", nullptr},
+                             {"benchmarkCuDNN", nullptr},
+                             {"deterministicCuDNN", nullptr},
+                             {"userEnabledMkldnn", nullptr},
+                             {"deterministicMkldnn", nullptr},
+                             {"userEnabledNNPACK", nullptr},
+                             {"userEnabledFlashSDP", "_set_sdp_use_flash"},
+                             {"userEnabledMathSDP", "_set_sdp_use_math"},
+                             {"userEnabledMemEfficientSDP", "_set_sdp_use_mem_efficient"},
+                             {"userEnabledCuDNNSDP", "_set_sdp_use_cudnn"},
+                             {"userEnabledOverrideableSDP", "_set_sdp_use_overrideable"},
+                             {"deterministicFillUninitializedMemory", nullptr}};
+  for (const auto& [name, setter] : kFlags) {
     bool (*getter)(const void*) = nullptr;
     const std::string mangled = "_ZNK2at7Context" + std::to_string(std::string_view(name).size()) + name + "Ev";
-    if (bind(cpu, mangled.c_str(), getter)) s.backend_flags.push_back(getter);
+    if (!bind(cpu, mangled.c_str(), getter)) continue;
+    s.backend_flags.push_back(getter);
+    s.backend_setters.push_back(setter);
   }
 }
 

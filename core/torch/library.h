@@ -51,6 +51,7 @@ struct CppSymbols {
   bool (*deterministic_warn)(const void* context) = nullptr;
   const bool* anomaly = nullptr;
   std::vector<bool (*)(const void* context)> backend_flags;  ///< in a fixed order
+  std::vector<const char*> backend_setters;  ///< beside each: torch._C's function that sets it, null for flags that traced code can't set
 };
 
 /// Borrowed for the life of the process (owned by this table).

@@ -24,7 +24,7 @@ constexpr NameGroup kGroups[] = {
      "_get_cudnn_enabled _get_cudnn_benchmark _get_cudnn_deterministic _get_cudnn_allow_tf32 "
      "_get_mkldnn_enabled "
      "_get_mkldnn_deterministic _get_nnpack_enabled _get_onednn_allow_tf32 _get_cublas_allow_tf32 "
-     "_get_flash_sdp_enabled _get_math_sdp_enabled _get_mem_efficient_sdp_enabled _get_cudnn_sdp_enabled "
+     "_get_flash_sdp_enabled _get_math_sdp_enabled _get_mem_efficient_sdp_enabled _get_cudnn_sdp_enabled _get_overrideable_sdp_enabled "
      "_get_float32_matmul_precision _get_privateuse1_backend_name _autocast_supported_devices "
      "_is_autocast_available "
      "_get_accelerator _has_distributed _log_api_usage_once _is_tracing _get_warnAlways _get_qengine "
@@ -47,6 +47,7 @@ constexpr NameGroup kGroups[] = {
     {S::kTorch, K::kAmbientSet, "",
      "_set_grad_enabled set_autocast_enabled set_autocast_cpu_enabled set_autocast_dtype "
      "set_autocast_cpu_dtype "
+     "_set_sdp_use_flash _set_sdp_use_math _set_sdp_use_mem_efficient _set_sdp_use_cudnn _set_sdp_use_overrideable "
      "_set_default_dtype _set_deterministic_algorithms _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
     {S::kTorch, K::kBreak, "global-state",
      "_set_default_tensor_type set_flush_denormal "
@@ -164,7 +165,7 @@ std::string_view may_fail_names() {
 std::string_view asked_for_real_names() {
   return "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2 fft_fftn "
          "fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn _fft_r2c _fft_c2c _fft_c2r stft istft linalg_eig geqrf histogram hash_tensor "
-         "cov corrcoef nonzero_static native_layer_norm native_batch_norm _native_batch_norm_legit native_group_norm type typename";
+         "cov corrcoef nonzero_static max_unpool2d max_unpool3d native_layer_norm native_batch_norm _native_batch_norm_legit native_group_norm type typename";
 }
 
 std::string_view metadata_answer_names() {

@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
+#include "core/trace/function_parts.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -122,6 +123,9 @@ Value* do_cast(Tracer&, PyObject*, Values& a, Keywords&) { return a.at(1); }
 
 /// A function with the parameters of one made in the trace, to be looked at; null when these hold more than constants.
 py::Ref signature_of_made(Tracer& t, Value* v) {
+  if (v->items.size() > kFunctionParts)
+    for (const char* set_later : {"__defaults__", "__kwdefaults__", "__annotations__", "__code__"})
+      if (t.dict_get(v->items[kFunctionParts], py::intern(set_later))) return {};
   py::Ref made = py::check(PyFunction_NewWithQualName(v->object, v->globals, v->qualname));
   const auto give = [&](Value* part, int (*set)(PyObject*, PyObject*)) {
     if (!part) return true;
@@ -153,8 +157,9 @@ py::Ref inspected(Tracer& t, Values& a, Keywords& k) {
   Value* v = t.force(a[0]);
   // functools.wraps: what is asked about is the function inside.
   for (int depth = 0; v->kind == Kind::kFunction && v->attributes && depth < 20; ++depth) {
+    if (t.dict_get(v->attributes, py::intern("__signature__"))) return subject;
     Value* inside = t.dict_get(v->attributes, py::intern("__wrapped__"));
-    if (!inside || t.dict_get(v->attributes, py::intern("__signature__"))) return subject;
+    if (!inside) break;
     v = t.force(inside);
   }
   if (v->kind == Kind::kFunction) {

@@ -303,6 +303,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         for (size_t i = 1; i < args.size(); ++i) list += (i > 1 ? ", " : "") + describe(args[i]);
         std::string method = name_of(o);
         method = method.substr(method.rfind('.') + 1);
+        if (info.name.ends_with(".is_inference") && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor)
+          return boolean(is_inference(args[0]->id));
         if (info.name == "Tensor.retain_grad" && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor && meta(args[0]).requires_grad) {
           graph_->needs_grad = true;  // on the real tensor that autograd knows
           call_without_result(o, "retain_grad", args[0], false);

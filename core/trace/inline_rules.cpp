@@ -55,10 +55,10 @@ constexpr const char* kTorchInlined[] = {
     "nn/", "functional.py", "_jit_internal.py", "overrides.py", "autograd/grad_mode.py", "amp/autocast_mode.py",
     "_tensor.py", "backends/", "special/", "fft/", "linalg/", "distributions/", "utils/_contextlib.py", "utils/_pytree.py",
     "_refs/", "masked/", "ao/nn/", "_lowrank.py", "cuda/amp/", "cpu/amp/", "_utils.py", "types.py",
-    "_dynamo/decorators.py", "_dynamo/external_utils.py", "compiler/__init__.py", "utils/_python_dispatch.py",
+    "ao/quantization/stubs.py", "_dynamo/decorators.py", "_dynamo/external_utils.py", "compiler/__init__.py", "utils/_python_dispatch.py",
 };
 constexpr const char* kTorchNotInlined[] = {
-    "nn/parallel/", "nn/parameter.py", "nn/utils/stateless.py", "nn/attention/flex_attention.py"};
+    "nn/parallel/", "nn/parameter.py", "nn/attention/flex_attention.py"};
 
 /// Functions of other Python files that are traced: end of the path → functions by qualified name ("*" = all); those inside
 /// them count as well.
@@ -87,7 +87,7 @@ constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "is_deterministic_algorithms_warn_only_enabled"}, {"__init__.py", "get_float32_matmul_precision"},
     {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "set_default_dtype"}, {"__init__.py", "typename"},
     {"nn/parameter.py", "is_lazy"}, {"__future__.py", "*"},
-    {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
+    {"_functorch/functional_call.py", "functional_call"}, {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
     {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
     {"autograd/function.py", "FunctionCtx.mark_dirty"}, {"autograd/function.py", "FunctionCtx.mark_non_differentiable"},

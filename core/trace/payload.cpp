@@ -36,7 +36,9 @@ PyTypeObject* payload_base(PyTypeObject* type) {
 }
 
 Value* Tracer::proxy_payload(Value* v) {
-  // Only where nothing changes it later: the parameters of an inspect.Signature.
+  // Only where nothing changes it later: the parameters of an inspect.Signature, of one that is a constant of the trace.
+  for (SourceId from = v->source; sources_[from].kind != guard::SourceKind::kObject; from = sources_[from].parent)
+    if (sources_[from].parent == guard::kNoSource) return nullptr;
   py::Ref copy = py::Ref::steal(PyObject_CallMethod(v->object, "copy", nullptr));
   if (!copy || !PyDict_Check(copy.get())) {
     PyErr_Clear();

@@ -673,12 +673,36 @@ def parameters_of_a_closure():
         def g(a, b: int = 2, *rest, c=(1, 2), **words) -> float:
             return a * b + scale
 
-        @functools.wraps(g)
         def wrapper(*args, **kwargs):
             return g(*args, **kwargs)
 
+        wrapper.__wrapped__ = g
         names = [list(inspect.signature(h).parameters) for h in (g, wrapper, lambda p, q=1: p)]
         return wrapper(x), names, [p.default for p in inspect.signature(g).parameters.values() if p.default is not p.empty]
+
+    return f, calls(3, 4)
+
+
+@form(5)
+def parameters_of_functions_that_change():
+    def f(x, g):
+        signature = inspect.signature(g)
+        return x * 2, list(signature.parameters), [p.default for p in signature.parameters.values()]
+
+    return f, [(data(2), g) for g in (lambda a=1: a, lambda a=2: a, lambda b, c: b, calls)]
+
+
+@form(0)
+def annotations_of_a_closure():
+    def f(x):
+        def g(a, b: int = 2) -> float:
+            return a * b
+
+        @functools.wraps(g)
+        def wrapper(*args):
+            return g(*args)
+
+        return wrapper(x), wrapper.__annotations__ is g.__annotations__, sorted(g.__annotations__), wrapper.__name__
 
     return f, calls(3, 4)
 

@@ -1758,9 +1758,6 @@ STILL_BREAK = {
     "training_step": 3,
     "training_step_clipped": 4,
     "state_dict_reads": 1,
-    "functional_call_of_a_module": 1,
-    "quantisation_stubs": 1,
     "complex_signals": 3,
     "non_maximum_suppression": 2,
-    "inference_mode_blocks": 4,
 }
