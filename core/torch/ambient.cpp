@@ -87,18 +87,25 @@ bool forward_ad_active(const PythonObjects& p) {
 #endif
 }
 
-/// True when a torch-function mode on the stack is torch.utils._device.DeviceContext.
-bool device_mode_on_stack(int64_t count) {
+/// What the torch-function modes on the stack are: default devices, and how many are not the CPU as default device (which changes nothing
+/// of what is computed).
+struct FunctionModes {
+  bool device = false;
+  int64_t others = 0;
+};
+FunctionModes modes_on_stack(int64_t count) {
+  FunctionModes found;
   for (int64_t i = 0; i < count; ++i) {
     const py::Ref mode = py::Ref::steal(
         PyObject_CallMethod(library()->py.torch_c, "_get_function_stack_at", "L", static_cast<long long>(i)));
-    if (!mode) {
-      PyErr_Clear();
-      continue;
-    }
-    if (std::string_view(Py_TYPE(mode.get())->tp_name).ends_with("DeviceContext")) return true;
+    const bool is_device = mode && std::string_view(Py_TYPE(mode.get())->tp_name).ends_with("DeviceContext");
+    const py::Ref device = py::Ref::steal(is_device ? PyObject_GetAttrString(mode.get(), "device") : nullptr);
+    const py::Ref name = py::Ref::steal(device ? PyObject_Str(device.get()) : nullptr);
+    PyErr_Clear();
+    found.device = found.device || is_device;
+    if (!name || py::utf8(name.get()) != "cpu") ++found.others;
   }
-  return false;
+  return found;
 }
 
 int8_t ask_dtype(const char* name, const char* argument, int8_t otherwise) {
@@ -167,7 +174,11 @@ Ambient current_ambient() {
   a.default_dtype = cpp.default_dtype ? cpp.default_dtype() : default_dtype_by_python();
   a.function_modes = static_cast<int16_t>(cpp.function_mode_count ? cpp.function_mode_count()
                                                                   : ask_int("_len_torch_function_stack"));
-  if (a.function_modes) a.default_device_set = device_mode_on_stack(a.function_modes);
+  if (a.function_modes) {
+    const FunctionModes modes = modes_on_stack(a.function_modes);
+    a.default_device_set = modes.device;
+    a.function_modes = static_cast<int16_t>(modes.others);
+  }
   a.dispatch_modes = static_cast<int16_t>(cpp.dispatch_mode_count ? cpp.dispatch_mode_count()
                                                                   : ask_int("_len_torch_dispatch_stack"));
   a.functorch_levels = functorch_active(cpp) || forward_ad_active(l->py) ? 1 : 0;

@@ -21,7 +21,7 @@ struct Ambient {
   int8_t default_dtype = 6;
   bool default_device_set =
       false;                   ///< torch.set_default_device / `with device:` active (a torch-function mode)
-  int16_t function_modes = 0;  ///< length of the torch-function mode stack
+  int16_t function_modes = 0;  ///< torch-function modes in force, but for the CPU as default device
   int16_t dispatch_modes = 0;
   int16_t functorch_levels = 0;
   bool torch_function_enabled = true;

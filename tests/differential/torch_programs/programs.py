@@ -1926,3 +1926,33 @@ def autocast_as_a_decorator(layer):
         return y + layer(x)
 
     return lambda x: inner(x).detach()
+
+
+@program
+def default_device():
+    layer = nn.Sequential(nn.Linear(3, 3), nn.GELU(), nn.LayerNorm(3))
+
+    def inner(x):
+        y = layer(x) + torch.ones(3) * torch.arange(3)
+        return F.softmax(y, -1), torch.tensor([1.0, 2.0]), torch.empty(2).device, y.new_zeros(2)
+
+    def f(x, device):
+        torch.set_default_device(device)
+        try:
+            return inner(x)
+        finally:
+            torch.set_default_device(None)
+
+    x = torch.randn(2, 3)
+    return f, [(x, None), (x, "cpu"), (x, "cpu"), (x, None)]
+
+
+@program
+def device_as_a_region():
+    def f(x, device):
+        with torch.device(device):
+            a = torch.ones(2)
+            b = a.relu() * torch.arange(2)
+        return a.device.type, b.shape, torch.ones(2) + x.sum()
+
+    return f, [(torch.randn(2, 3), d) for d in ("cpu", "meta", "cpu")]
