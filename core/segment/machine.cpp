@@ -224,6 +224,7 @@ class Run {
   Segment* find(Site& site);
   /// How many variants a site may have, given how the present call differs from those it has.
   int limit_of(const Site& site) const;
+  int steps_ = 0;  ///< that were left to the executor in this call because of the limit
   /// One variant too many past a break: whether one instruction is left to the executor instead of the whole rest.
   bool may_step(Site& site);
   /// One variant too many: true when the site goes on without tracing, false when that is an error (which is set).
@@ -361,14 +362,14 @@ int Run::limit_of(const Site&) const {
 }
 
 bool Run::may_step(Site& site) {
-  constexpr int kMostSites = 32;
+  constexpr int kMostSites = 32, kMostSteps = 512;  // the latter in one call
   const bool own_choice = root_.recompile_limit || options().recompile_limit != kRecompileLimit;
   if (&site == root_.entry_site() || own_choice || root_.compiled_strictly) return false;
   if (!site.stepping && root_.stepping_sites < kMostSites) {
     site.stepping = true;
     ++root_.stepping_sites;
   }
-  return site.stepping;
+  return site.stepping && ++steps_ <= kMostSteps;
 }
 
 bool Run::give_up_tracing(Site& site) {
@@ -633,7 +634,9 @@ PyObject* Run::go() {
   for (;;) {
     Site& site = *site_;
     if (site.executor || is_watched()) return run_rest();
-    Segment* s = find(site);
+    constexpr int kMostMisses = 32;
+    const bool lost = site.misses > kMostMisses;  // no variant fits any more
+    Segment* s = lost ? nullptr : find(site);
     if (!s) {
       watch_.compiled();
       if (!site.segments.empty() && options().on_recompile != OnRecompile::kCompile) {
@@ -646,8 +649,9 @@ PyObject* Run::go() {
                      code->file.c_str(), code->name.c_str(), code->first_line, difference.c_str());
         return nullptr;
       }
-      const bool full = static_cast<int>(site.segments.size()) >= limit_of(site);
+      const bool full = lost || static_cast<int>(site.segments.size()) >= limit_of(site);
       if (full && !may_step(site)) return give_up_tracing(site) ? run_rest() : nullptr;
+      if (full) ++site.misses;
       if (std::string why; full || (torch::available() && !torch::current_ambient().traceable(&why))) {
         // Modes and transforms see every operation: nothing is traced while one is in force.
         const bytecode::Code* code = site.frames.back().code;

@@ -94,6 +94,7 @@ struct Site {
   std::vector<std::unique_ptr<Segment>> segments;
   trace::SiteHints hints;
   bool stepping = false;  ///< has all the variants it may have: for other calls one instruction is left to the executor
+  int misses = 0;         ///< such calls; after many no variant is looked for any more
   bool executor = false;
   int made = 0;
 };

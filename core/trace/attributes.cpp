@@ -263,6 +263,10 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     // A module subclass may define properties (torch.backends.*).
     if (PyObject* a = py::type_lookup(t, name); a && Py_TYPE(a)->tp_descr_set) {
       PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
+      if (Py_TYPE(a) == &PyProperty_Type) {
+        PyObject* getter = keep(py::check(PyObject_GetAttrString(a, "fget")).release());
+        if (lookup(t, name) == a && PyFunction_Check(getter)) return call_nested(constant(getter), {constant(module)});
+      }
       if (get && PyFunction_Check(get))
         return call_nested(constant(get), {live(a, object_source(a)), constant(module), constant(reinterpret_cast<PyObject*>(t))});
     }

@@ -64,7 +64,11 @@ Value* Tracer::range_iterator(PyObject* range) {
   for (int i = 0; i < 3; ++i) {
     py::Ref r = py::check(PyObject_GetAttr(range, py::intern(names[i])));
     part[i] = PyLong_AsLongLong(r.get());
-    if (part[i] == -1 && PyErr_Occurred()) stop("builtin", {{"function", "iter of a very long range"}});
+    // A step past the end has to fit as well.
+    constexpr int64_t kMost = int64_t{1} << 62;
+    const bool known = part[i] != -1 || !PyErr_Occurred();
+    if (!known) PyErr_Clear();
+    if (!known || part[i] > kMost || part[i] < -kMost) stop("builtin", {{"function", "iter of a very long range"}});
   }
   Value* it = make(Kind::kIterator);
   it->iterator = IteratorKind::kRange;

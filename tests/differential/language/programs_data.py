@@ -704,7 +704,7 @@ def copies_of_containers(x, n):
     return x, b, c, copy.copy({"a": 1}), copy.deepcopy((1, [2])), copy.copy({1, 2})
 
 
-@case
+@case(breaks=2)  # the text of a signature is made by Python code of its own
 def signature(x, n):
     s = inspect.signature(params)
     return x, list(s.parameters), str(s), s.parameters["c"].default, inspect.isfunction(params), inspect.isclass(P)
@@ -1038,3 +1038,9 @@ def mapping_proxy_is_read_only(x, n):
     except TypeError as e:
         text = str(e)
     return x + 1, len(PROXY), list(PROXY.items()), text
+
+
+@case(breaks=4)
+def ranges_at_the_edge(x, n):
+    m = 2**63
+    return x, [list(range(*p)) for p in ((m - 3, m - 1), (-1, -m, -m), (1, m - 1, m - 1), (-m + 1, -m, -2))], list(reversed(range(-1, -m, -m))), [i for i in range(m - 2, m)]
