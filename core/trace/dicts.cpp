@@ -260,14 +260,17 @@ void Tracer::dict_load(Value* d) {
     PyObject* k = PyTuple_GET_ITEM(expected.get(), i);
     Value* key = nullptr;
     Value* value = nullptr;
-    bool known = false;
-    for (size_t j = 0; j < old.size() && !known; ++j) {
+    bool known = false, moved = false;
+    for (size_t j = 0; j < old.size() && !known && !moved; ++j) {
       if (used[j] || old[j].key->kind != Kind::kConstant) continue;
       if (old[j].key->object != k && !guard::same_constant(old[j].key->object, k)) continue;
+      moved = old[j].added && old[j].value;
+      if (moved) continue;
       known = used[j] = true;
       value = old[j].value;
       key = old[j].key;
     }
+    if (moved) continue;
     if (!known) {
       const auto found = content.find(k);
       if (found == content.end()) quiet("keys of a dict");
@@ -302,6 +305,7 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
       for (size_t i = 0; i < entries.size(); ++i)
         if (&entries[i].value == place) {
           DictEntry moved = entries[i];
+          moved.added = true;
           entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
           entries.push_back(moved);
           d->dict->index.clear();
@@ -313,7 +317,7 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
   const bool open = is_open_number(key);
   PyObject* k = open ? nullptr : constant_of(key);
   if ((k || open) && !d->dict->index.empty()) d->dict->index.emplace(open ? kOpenKeys : PyObject_Hash(k), static_cast<int>(d->dict->entries.size()));
-  d->dict->entries.push_back({k && key->kind != Kind::kConstant ? constant(k) : key, value});
+  d->dict->entries.push_back({k && key->kind != Kind::kConstant ? constant(k) : key, value, d->source >= 0});
 }
 
 void Tracer::dict_delete(Value* d, Value* key) {

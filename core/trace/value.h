@@ -56,6 +56,7 @@ struct SymFrame;
 struct DictEntry {
   Value* key = nullptr;
   Value* value = nullptr;  ///< null: known to be absent
+  bool added = false;      ///< of a live dict: put there by the trace, behind what was there; also a key deleted and set again
 };
 
 /// A dict's content or, for a live dict, what is known and changed of it.

@@ -1044,3 +1044,63 @@ def mapping_proxy_is_read_only(x, n):
 def ranges_at_the_edge(x, n):
     m = 2**63
     return x, [list(range(*p)) for p in ((m - 3, m - 1), (-1, -m, -m), (1, m - 1, m - 1), (-m + 1, -m, -2))], list(reversed(range(-1, -m, -m))), [i for i in range(m - 2, m)]
+
+
+SOURCES = {"plain": dict, "ordered": collections.OrderedDict, "counter": collections.Counter, "with default": lambda **k: collections.defaultdict(int, **k)}
+
+
+@case(breaks=3)
+def key_put_back(x, n):
+    """A key that is removed and set again goes to the end, in all that reads the order."""
+    seen = []
+    for make in SOURCES.values():
+        d = held_dict(make)
+        d["a"] = d.pop("a")
+        seen.append([list(d), list(reversed(d)), list(d.items()), next(iter(d)), list(d.copy()), list({**d}), list(dict(d)), str(dict(d))])
+    return x, seen
+
+
+def held_dict(make):
+    HELD.clear()
+    HELD.append(make(a=0, b=1, c=2))
+    return HELD[0]
+
+
+HELD = []
+
+
+def reorders(d):
+    d["a"] = d.pop("a")
+    d["z"] = 1
+    del d["z"]
+    d["z"] = 2
+    d["b"] = d.pop("b")
+    return list(d), d.popitem(), list(d)
+
+
+def keys_of(**words):
+    words["b"] = words.pop("b")
+    return list(words)
+
+
+class Plain:
+    pass
+
+
+PLAIN = Plain()
+PLAIN.a, PLAIN.b = 1, 2
+GIVEN = {"a": 0, "b": 1, "c": 2}
+RECENT = {"p": 0, "q": 0, "r": 0}
+
+
+@case
+def key_of_an_entry_dict_put_back(x, n):
+    d = GIVEN
+    got = reorders(d)
+    del PLAIN.a
+    PLAIN.a = 2
+    k = ("p", "q", "r")[x.shape[0] % 3]
+    RECENT[k] = RECENT.pop(k) + 1
+    order = [(i, v) for i, v in enumerate(d.items())]
+    d["b"] = d.get("b", 5)
+    return x * len(order), got, list(vars(PLAIN)), next(iter(RECENT)), list(RECENT.items()), order, keys_of(b=1, a=2), list(d)

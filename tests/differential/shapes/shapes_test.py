@@ -55,7 +55,7 @@ def main():
         for text in texts[:2]:
             print("  " + text[:500])
     # A rule that never answers is a rule that is not there.
-    silent = sorted(n for n in calls if calls[n] >= 8 and not answered[n] and not (options.autocast and n == "addmm_"))
+    silent = sorted(n for n in calls if calls[n] >= 8 and not answered[n] and not (options.autocast and n in ("addmm_", "gru", "lstm", "rnn_relu", "rnn_tanh")))
     rare = sorted((answered[n] / calls[n], n) for n in calls if answered[n] < 0.3 * calls[n] and n not in silent)
     print("rarely answered:", ", ".join("%s %.0f%%" % (n, 100 * f) for f, n in rare))
     print("%d calls of %d ops, %d answered by a rule and equal, %d differ, %d ops without an answer%s" % (
