@@ -177,6 +177,22 @@ class Modules(unittest.TestCase):
         for a, b in zip(self.net.parameters(), self.twin.parameters()):
             self.assertTrue(torch.equal(a.grad, b.grad))
 
+    def test_hooks_of_all_modules_run_once(self):
+        from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+        m, x = torch.nn.ReLU(), torch.ones(2)
+        compiled = breakline.compile(m)
+        handles = [register_module_forward_hook(lambda _, i, o: o * 2), register_module_forward_pre_hook(lambda _, i: (i[0] + 1,))]
+        try:
+            self.assertTrue(torch.equal(compiled(x), m(x)))
+        finally:
+            for h in handles:
+                h.remove()
+        handle = compiled.register_forward_hook(lambda _, i, o: o + 5)
+        self.assertTrue(torch.equal(compiled(x), m(x) + 5))
+        handle.remove()
+        self.assertTrue(torch.equal(compiled(x), m(x)))
+
     def test_hooks_of_the_module_run(self):
         log = []
         for module, name in ((self.net, "compiled"), (self.twin, "eager")):

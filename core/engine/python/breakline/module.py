@@ -107,6 +107,13 @@ class OptimizedModule(_Wrapper):
         self.__dict__["_breakline_target"] = root._breakline_target
         self.__dict__["forward"] = types.MethodType(root, module)
 
+    def __call__(self, *args, **kwargs):
+        """The wrapper is no module of the program's: hooks for all modules are the wrapped one's to run, once."""
+        own = self.__dict__
+        if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
+            return super().__call__(*args, **kwargs)
+        return own["forward"](*args, **kwargs)
+
     @property
     def __class__(self):
         """PyTorch's own class of compiled modules where that is loaded, for libraries that ask whether a module is one."""
