@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Long because it is one table of small independent programs.
 """Generators, iterators, comprehensions, itertools."""
 
 import contextlib
