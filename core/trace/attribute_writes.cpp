@@ -105,7 +105,7 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
   if (is_name(name, "__dict__")) stop("foreign-mutation", {{"class", t->tp_name}, {"name", "__dict__"}});
   PyObject* a = lookup(t, name);
   if (a && Py_TYPE(a)->tp_descr_set && !PyFunction_Check(a)) {
-    if (Py_TYPE(a) == &PyProperty_Type) {
+    if (is_property(a)) {
       py::Ref setter = py::check(PyObject_GetAttrString(a, "fset"));
       if (setter.get() == Py_None) quiet("property without a setter", true);
       call_nested(constant(setter.get()), {o, v});
@@ -162,7 +162,7 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
 void Tracer::delete_attribute_plainly(Value* o, PyObject* name) {
   PyTypeObject* t = type_of(o);
   PyObject* a = lookup(t, name);
-  if (a && Py_TYPE(a) == &PyProperty_Type) {
+  if (a && is_property(a)) {
     py::Ref deleter = py::check(PyObject_GetAttrString(a, "fdel"));
     if (deleter.get() == Py_None) quiet("property without a deleter", true);
     call_nested(constant(deleter.get()), {o});

@@ -103,7 +103,7 @@ Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name
     const bool asks = PY_VERSION_HEX < 0x030D0000 && Py_TYPE(f->object)->tp_descr_get && !is_function_like(f->object);
     return asks ? bind(f->object, cls, type, name) : method(f, cls);
   }
-  if (Py_TYPE(a) == &PyProperty_Type) {
+  if (is_property(a)) {
     py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
     if (getter.get() == Py_None) quiet("property without a getter", true);
     return call_nested(constant(getter.get()), {self});
@@ -173,6 +173,25 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
       if (PyModule_Check(c)) return module_attribute(c, name, missing);
       if (PyType_Check(c)) return class_attribute(reinterpret_cast<PyTypeObject*>(c), name, missing);
       if (PyFunction_Check(c)) return function_attribute(o, name, missing);
+      if (is_type_alias(c)) {
+        for (const char* own : {"__args__", "__origin__", "__parameters__"}) {
+          py::Ref part = is_name(name, own) ? py::Ref::steal(PyObject_GetAttr(c, name)) : py::Ref();
+          PyErr_Clear();
+          if (!part) continue;
+          keep_for_trace(part);
+          if (!PyTuple_Check(part.get())) return live(part.get(), object_source(part.get()));
+          Values items;
+          for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(part.get()); ++i) {
+            PyObject* item = PyTuple_GET_ITEM(part.get(), i);
+            items.push_back(live(item, object_source(item)));
+          }
+          return tuple(std::move(items));
+        }
+        if (Py_TYPE(c) == &Py_GenericAliasType && !py::utf8(name).starts_with("__")) {
+          PyObject* origin = keep_for_trace(py::check(PyObject_GetAttrString(c, "__origin__")));
+          return attribute(live(origin, object_source(origin)), name, missing);
+        }
+      }
       if (guard::is_plain_constant(c) || PyCFunction_Check(c) || is_fixed_native_type(Py_TYPE(c)) || (torch::available() && torch::is_torch_constant(c))) {
         PyObject* a = py::type_lookup(Py_TYPE(c), name);
         if (a && is_function_like(a)) return bind(a, o, Py_TYPE(c), name);
@@ -263,7 +282,7 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     // A module subclass may define properties (torch.backends.*).
     if (PyObject* a = py::type_lookup(t, name); a && Py_TYPE(a)->tp_descr_set) {
       PyObject* get = py::type_lookup(Py_TYPE(a), py::intern("__get__"));
-      if (Py_TYPE(a) == &PyProperty_Type) {
+      if (is_property(a)) {
         PyObject* getter = keep(py::check(PyObject_GetAttrString(a, "fget")).release());
         if (lookup(t, name) == a && PyFunction_Check(getter)) return call_nested(constant(getter), {constant(module)});
       }
@@ -335,14 +354,14 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
   PyObject* custom = lookup(meta_type, py::intern("__getattribute__"));
   if (custom && PyFunction_Check(custom)) stop("metaclass", {{"class", cls->tp_name}, {"metaclass", meta_type->tp_name}});
   if (meta_attribute && Py_TYPE(meta_attribute)->tp_descr_set) {
-    if (Py_TYPE(meta_attribute) == &PyProperty_Type && meta_type != &PyType_Type) return bind(meta_attribute, self, meta_type, name);
+    if (is_property(meta_attribute) && meta_type != &PyType_Type) return bind(meta_attribute, self, meta_type, name);
     const bool native =
         Py_TYPE(meta_attribute) == &PyGetSetDescr_Type || Py_TYPE(meta_attribute) == &PyMemberDescr_Type;
     if (PyObject* get = native ? nullptr : lookup(Py_TYPE(meta_attribute), py::intern("__get__"));
         get && PyFunction_Check(get))
       return call_nested(constant(get), {live(meta_attribute, object_source(meta_attribute)), self,
                                          constant(reinterpret_cast<PyObject*>(meta_type))});
-    if (!native && Py_TYPE(meta_attribute) != &PyProperty_Type)
+    if (!native && !is_property(meta_attribute))
       stop("descriptor", {{"class", cls->tp_name},
                           {"name", std::string(py::utf8(name))},
                           {"descriptor", Py_TYPE(meta_attribute)->tp_name}});
@@ -355,7 +374,8 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
       }
       quiet("AttributeError", true);
     }
-    if (is_name(name, "__dict__") || is_name(name, "__annotations__")) stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
+    if (is_name(name, "__dict__") || (is_name(name, "__annotations__") && is_made_here(self->object)))
+      stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
     if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_made_here(self->object)) return wrap(r.release());
     // The name, the bases and the like of a class of Python can be set, and its version does not tell of each
     // of them.
@@ -373,6 +393,7 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
     }
     if (Py_TYPE(a) == &PyProperty_Type || Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type)
       return constant(a);
+    if (is_property(a)) return live(a, object_source(a));
     if (Py_TYPE(a)->tp_descr_get) {
       CompiledView view;
       if (compiled_view(a, &view)) return constant(a);
@@ -527,6 +548,8 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
   if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
     stop("tensor-subclass", {{"name", t->tp_name}});
   if (t == deque_type() && o->kind == Kind::kInstance && is_name(name, "maxlen")) return o->items[0];
+  if (is_name(name, "__doc__") && o->kind == Kind::kInstance && PyType_IsSubtype(t, &PyProperty_Type))  // its getter's
+    stop("native-object", {{"class", t->tp_name}, {"name", "__doc__"}});
   PyObject* getter = lookup(t, py::intern("__getattribute__"));
   PyObject* fallback = generic ? nullptr : lookup(t, py::intern("__getattr__"));
   if (fallback && !PyFunction_Check(fallback)) fallback = nullptr;
@@ -612,7 +635,7 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
       if (Value* d = dict_of_instance(*this, o)) return d;
       return absent();
     }
-    if (Py_TYPE(a) == &PyProperty_Type) return bind(a, o, t, name);
+    if (is_property(a)) return bind(a, o, t, name);
     if (Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type) {
       if (o->exception && !(PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return exception_attribute(o, name, missing);
       if (o->kind == Kind::kInstance) {
@@ -664,7 +687,7 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     PyObject *own = lookup(o->type, name), *base = py::type_lookup(o->type->tp_base, name);
     for (PyTypeObject* t = o->type; t && is_traced_subclass(t); t = t->tp_base) base = t->tp_base ? py::type_lookup(t->tp_base, name) : nullptr;
     if (own && own != base) {
-      if (Py_TYPE(own) == &PyProperty_Type) return bind(own, o, o->type, name);
+      if (is_property(own)) return bind(own, o, o->type, name);
       if (Py_TYPE(own)->tp_descr_set && !PyFunction_Check(own))
         stop("descriptor", {{"class", o->type->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(own)->tp_name}});
       if (Value* d = tensor_dict(o))
@@ -729,7 +752,7 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     }
     quiet("AttributeError", true);
   }
-  if (is_function_like(a) || Py_TYPE(a) == &PyProperty_Type || Py_TYPE(a) == &PyStaticMethod_Type || Py_TYPE(a) == &PyClassMethod_Type)
+  if (is_function_like(a) || is_property(a) || Py_TYPE(a) == &PyStaticMethod_Type || Py_TYPE(a) == &PyClassMethod_Type)
     return bind(a, o, o->type, name);
   if (guard::is_plain_constant(a)) return constant(a);
   stop("descriptor", {{"class", "Tensor"}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});

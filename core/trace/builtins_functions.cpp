@@ -359,7 +359,7 @@ Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   t.force(a[0]);
   if (Value* m = t.special_method(a[0], "__hash__")) return t.constant_new(PyLong_FromSsize_t(t.hash_of_answer(t.call_nested(m, {a[0]}))));
   PyObject* c = t.constant_of(a[0]);
-  if (!c || !(guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)))) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
+  if (!c || !(guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
   return t.fold(f, a, k);
 }
 Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {

@@ -84,8 +84,7 @@ bool is_harmless(PyObject* o) {
   if (t == &PyMemberDescr_Type || t == &PyGetSetDescr_Type || t == &PyMethodDescr_Type ||
       t == &PyWrapperDescr_Type)
     return true;
-  std::string_view name = t->tp_name;
-  if (name.starts_with("typing.") || name == "types.GenericAlias" || name == "types.UnionType") return true;
+  if (is_typing_object(o) || is_type_alias(o)) return true;
   if (t == &PyProperty_Type) {
     for (const char* part : {"fget", "fset", "fdel"}) {
       py::Ref f = py::Ref::steal(PyObject_GetAttrString(o, part));

@@ -464,6 +464,14 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       return call(constant(f), args, keywords);
     }
   }
+  if (Py_TYPE(o) == &Py_GenericAliasType) {
+    // `list[int]()`: what is made can't be told where it came from (`__orig_class__`).
+    PyObject* origin = keep_for_trace(py::check(PyObject_GetAttrString(o, "__origin__")));
+    if (PyType_Check(origin)) {
+      auto* t = reinterpret_cast<PyTypeObject*>(origin);
+      if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE) && !t->tp_dictoffset) return call(constant(origin), args, keywords);
+    }
+  }
   if (!PyCallable_Check(o)) quiet("call", true);
   stop("callable-object", {{"class", Py_TYPE(o)->tp_name}});
 }

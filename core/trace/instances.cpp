@@ -228,6 +228,12 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     stop("constructor", {{"class", name}});
   }
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) quiet("abstract class", true);
+  if (PyType_IsSubtype(type, &PyProperty_Type) && type->tp_new == PyProperty_Type.tp_new) {
+    // Used up where it is made (torch.distributions asks only for its class); else it is made for real.
+    Value* o = new_instance(type);
+    o->stand_in = true;
+    return initialise(o, type, args, keywords);
+  }
   PyTypeObject* base = payload_base(type);
   if (!base && !has_plain_layout(type)) stop("constructor", {{"class", name}});
   if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});

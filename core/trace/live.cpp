@@ -51,7 +51,7 @@ bool is_identity_constant(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (t == &PyMethodDescr_Type || t == &PyWrapperDescr_Type || t == &PyClassMethodDescr_Type || t == &PyGetSetDescr_Type ||
       t == &PyMemberDescr_Type || t == &PyProperty_Type || t == &PyStaticMethod_Type || t == &PyClassMethod_Type ||
-      t == &PyCode_Type)
+      t == &PyCode_Type || is_type_alias(o))
     return true;
   std::string_view name = t->tp_name;
   if (name == "re.Pattern" || is_numpy_function(o) || name.ends_with("functools._lru_cache_wrapper") || name == "OpOverloadPacket" || name == "OpOverload") return true;

@@ -4,6 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/trace/builtins.h"
+#include "core/trace/mappings.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -94,6 +95,10 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
         return instance_attribute(self, attribute_name(args[1]), nullptr, true);
       if (n == "__delattr__" && args.size() == 2 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
         delete_attribute_plainly(self, attribute_name(args[1]));
+        return none();
+      }
+      if (owner == &PyProperty_Type && n == "__init__" && self->kind == Kind::kInstance && self->stand_in) {
+        self->items.assign(args.begin() + 1, args.end());
         return none();
       }
       if (owner && owner != &PyBaseObject_Type && (n == "__init__" || n == "__eq__")) return nullptr;
@@ -245,10 +250,7 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "update") {
     if (a.size() > 1) {
       Value* from = force(a[1]);
-      if (from->kind == Kind::kDict) {
-        dict_load(from);
-        std::vector<DictEntry> entries = from->dict->entries;
-        for (DictEntry& e : entries) dict_set(s, e.key, e.value);
+      if (each_of_mapping(*this, from, [&](Value* key, Value* value) { dict_set(s, key, value); })) {
       } else if (from->kind == Kind::kTuple || from->kind == Kind::kList || from->kind == Kind::kIterator ||
                  from->kind == Kind::kGenerator || from->kind == Kind::kDictView) {
         for (Value* pair : drain(from)) {

@@ -261,6 +261,27 @@ bool is_fixed_native_type(PyTypeObject* type) {
   return is_value_class(type);
 }
 
+bool is_type_alias(PyObject* object) {
+  static PyTypeObject* union_type = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("types"));
+    return m ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(m.get(), "UnionType")) : nullptr;
+  }();
+  return Py_TYPE(object) == &Py_GenericAliasType || Py_TYPE(object) == union_type;
+}
+
+bool is_property(PyObject* object) {
+  PyTypeObject* t = Py_TYPE(object);
+  return t == &PyProperty_Type || (t->tp_descr_get == PyProperty_Type.tp_descr_get && t->tp_descr_set == PyProperty_Type.tp_descr_set);
+}
+
+bool is_typing_object(PyObject* object) {
+  PyTypeObject* t = Py_TYPE(object);
+  if (std::string_view(t->tp_name).starts_with("typing.")) return true;
+  if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  PyObject* module = py::type_lookup(t, py::intern("__module__"));
+  return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "typing") == 0;
+}
+
 bool is_numpy_function(PyObject* o) {
   const std::string_view name = Py_TYPE(o)->tp_name;
   return name == "numpy.ufunc" || name == "numpy._ArrayFunctionDispatcher";

@@ -2,6 +2,7 @@
 // Containers, functions, text.
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/mappings.h"
 #include "core/trace/opcodes.h"
 #include "core/trace/text.h"
 
@@ -89,13 +90,11 @@ struct BuildOpcodes {
   static void dict_update(Tracer& t, SymFrame&, const Instr& in) {
     Value* from = t.force(t.peek(1));
     Value* to = t.force(t.peek(in.arg + 1));
-    if (from->kind != Kind::kDict || to->kind != Kind::kDict) t.stop("builtin", {{"function", "dict.update"}, {"arg_types", t.describe(from)}});
-    t.dict_load(from);
-    std::vector<DictEntry> entries = from->dict ? from->dict->entries : std::vector<DictEntry>();
-    for (DictEntry& e : entries) {
-      if (in.op == Op::kDictMerge && t.dict_get(to, e.key)) t.quiet("multiple values for keyword argument", true);
-      t.dict_set(to, e.key, e.value);
-    }
+    const bool known = to->kind == Kind::kDict && each_of_mapping(t, from, [&](Value* key, Value* value) {
+      if (in.op == Op::kDictMerge && t.dict_get(to, key)) t.quiet("multiple values for keyword argument", true);
+      t.dict_set(to, key, value);
+    });
+    if (!known) t.stop("builtin", {{"function", "dict.update"}, {"arg_types", t.describe(from)}});
     t.drop(1);
   }
   static void list_to_tuple(Tracer& t, SymFrame&, const Instr&) {

@@ -2,6 +2,7 @@
 // Loads, stores, attributes, operators, calls.
 #include "core/torch/tensor.h"
 #include "core/trace/opcodes.h"
+#include "core/trace/types.h"
 
 namespace breakline::trace {
 
@@ -116,7 +117,7 @@ struct Opcodes {
     if (Value* written = nullptr; !t.class_writes_.empty() && t.written_class_attribute(type, name, &written)) return t.attribute(owner, name);
     PyObject* a = t.changing_class_attribute(type, name) ? nullptr : t.lookup(type, name);
     PyObject* own = t.lookup(type, py::intern("__getattribute__"));
-    if (a && Py_TYPE(a) == &PyProperty_Type && !t.lookup(type, py::intern("__getattr__")) && !(own && PyFunction_Check(own))) {
+    if (a && is_property(a) && !t.lookup(type, py::intern("__getattr__")) && !(own && PyFunction_Check(own))) {
       py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
       if (PyFunction_Check(getter.get())) {
         Value* r = t.call(t.constant(getter.get()), {owner}, {});
@@ -253,7 +254,7 @@ struct Opcodes {
   }
   static void binary_subscr(Tracer& t, SymFrame& f, const Instr&) {
     Value* c = t.force(t.peek(2));
-    if (c->kind == Kind::kLive || c->kind == Kind::kInstance)
+    if ((c->kind == Kind::kLive && !is_typing_object(c->object)) || c->kind == Kind::kInstance)
       if (Value* m = t.special_method(c, "__getitem__")) {
         Value* r = t.call(m, {c, t.peek(1)}, {});
         return deliver(t, f, 2, r);

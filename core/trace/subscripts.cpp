@@ -11,6 +11,53 @@ namespace breakline::trace {
 using guard::SourceKind;
 using guard::StepKind;
 
+namespace {
+
+/// `C[k]` where the class has a `__class_getitem__` of the program's own; null where it has none.
+Value* class_getitem(Tracer& t, Value* c, Value* k) {
+  PyObject* own = py::type_lookup(reinterpret_cast<PyTypeObject*>(c->object), py::intern("__class_getitem__"));
+  if (!own || Py_TYPE(own) != &PyClassMethod_Type) return nullptr;
+  py::Ref f = py::Ref::steal(PyObject_GetAttrString(own, "__func__"));
+  PyErr_Clear();
+  if (!f || !PyFunction_Check(f.get())) return nullptr;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.get()));
+  if (py::utf8(code->co_filename).ends_with("/typing.py")) return nullptr;
+  return t.call_nested(t.attribute(c, py::intern("__class_getitem__")), {k});
+}
+
+/// The real object of what stands in `Callable[[T], int]`: constants, names of typing, and lists and tuples of
+/// them; null where there is more.
+py::Ref alias_argument(Tracer& t, Value* k) {
+  t.force(k);
+  if (PyObject* o = t.constant_of(k)) return py::Ref::borrow(o);
+  if (k->kind == Kind::kLive && is_typing_object(k->object)) {
+    t.guard(StepKind::kIdentity, k->source, k->object);
+    return py::Ref::borrow(k->object);
+  }
+  if ((k->kind != Kind::kTuple && k->kind != Kind::kList) || k->type) return {};
+  if (k->kind == Kind::kList && k->source >= 0) return {};
+  py::Ref all = py::check(PyList_New(0));
+  for (Value* item : k->items) {
+    py::Ref one = alias_argument(t, item);
+    if (!one || PyList_Append(all.get(), one.get())) return {};
+  }
+  return k->kind == Kind::kList ? std::move(all) : py::check(PyList_AsTuple(all.get()));
+}
+
+/// `Optional[int]` and the like; null where either part is something else.
+Value* typing_alias(Tracer& t, Value* c, Value* k) {
+  if ((c->kind != Kind::kLive && c->kind != Kind::kConstant) || !is_typing_object(c->object)) return nullptr;
+  py::Ref part = alias_argument(t, k);
+  if (!part) return nullptr;
+  if (c->kind == Kind::kLive) t.guard(StepKind::kIdentity, c->source, c->object);
+  py::Ref alias = py::Ref::steal(PyObject_GetItem(c->object, part.get()));
+  if (!alias) t.raise_pending("subscript");
+  PyObject* made = t.keep_for_trace(alias);
+  return t.live(made, t.object_source(made));
+}
+
+}  // namespace
+
 Value* Tracer::subscript(Value* c, Value* k) {
   force(c);
   force(k);
@@ -60,6 +107,12 @@ Value* Tracer::subscript(Value* c, Value* k) {
     case Kind::kConstant: {
       PyObject* o = c->object;
       PyObject* i = constant_of(k);
+      if (!i)
+        if (Value* alias = typing_alias(*this, c, k)) return alias;
+      if (!i && PyType_Check(o)) {
+        if (Value* own = class_getitem(*this, c, k)) return own;
+        if (py::Ref made = alias_argument(*this, k)) i = keep_for_trace(made);
+      }
       if (!i) {
         if (PyTuple_Check(o) && k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
         stop("not-constant", {{"value", "subscript " + describe(k)}});
@@ -67,11 +120,13 @@ Value* Tracer::subscript(Value* c, Value* k) {
       if (PyType_Check(o)) {
         PyObject* f = lookup(Py_TYPE(o), py::intern("__getitem__"));
         if (f && PyFunction_Check(f)) return call_nested(constant(f), {c, k});
+        if (Value* own = class_getitem(*this, c, k)) return own;
         py::Ref alias = py::Ref::steal(PyObject_GetItem(o, i));  // list[int] and the like
         if (!alias) quiet("subscript", true);
         keep_borrowed(alias.get());
         return constant(alias.get());
       }
+      if (Value* alias = typing_alias(*this, c, k)) return alias;
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
       return wrap(PyObject_GetItem(o, i));
     }
@@ -89,6 +144,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
       return wrap(r.release());
     }
     default: {
+      if (Value* alias = typing_alias(*this, c, k)) return alias;
       if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
       if (Value* p = payload(c); p && p->type == deque_type()) {
         int64_t i;

@@ -15,6 +15,12 @@ PyTypeObject* payload_base(PyTypeObject* type);
 /// Immutable objects that are read like constants: torch.finfo, compiled regular expressions and their matches, decimals, dates,
 /// paths, numpy's scalars.
 bool is_fixed_native_type(PyTypeObject* type);
+/// `list[int]` and `int | None`: never changed once made.
+bool is_type_alias(PyObject* object);
+/// A property, or an object of a subclass that is read and set as property does it.
+bool is_property(PyObject* object);
+/// An instance of a class of module `typing`: a TypeVar, `Optional[int]`.
+bool is_typing_object(PyObject* object);
 /// A function of the standard library whose answer depends on its arguments alone (native_calls.cpp).
 bool is_pure_function(PyObject* function);
 /// One of numpy's ufuncs or of its functions that arrays may override.

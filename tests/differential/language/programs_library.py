@@ -31,6 +31,7 @@ import textwrap
 import threading
 import traceback
 import types
+import typing
 import warnings
 import weakref
 
@@ -1113,3 +1114,148 @@ def sets_of_one(x, n):
     only = s.pop()
     t = set()
     return x * only, s, refused(t.pop), len(s)
+
+
+# ---------------------------------------------------------------- names of types, mappings of own kinds
+
+Number = int | float
+Item = typing.TypeVar("Item")
+
+
+@dataclasses.dataclass
+class Settings:
+    size: "int | None" = None
+    value: int | torch.Tensor = 3
+
+
+class Box(typing.Generic[Item]):
+    def __init__(self, value: Item):
+        self.value = value
+
+
+class Registered:
+    made = []
+
+    def __class_getitem__(cls, key):
+        cls.made.append(key)
+        return cls.__name__, key
+
+
+@case
+def parts_of_types(x, n):
+    kinds = [int | None, list[int], typing.Optional[int], typing.Union[int, torch.Tensor], dict[str, int], Number]
+    own = [(f.name, typing.get_args(f.type)) for f in dataclasses.fields(Settings)]
+    return x + 1, [typing.get_args(k) for k in kinds], [typing.get_origin(k) for k in kinds], own, Settings.__annotations__["value"].__args__
+
+
+@case
+def questions_to_types(x, n):
+    same = (int | None) == (None | int), hash(int | str) == hash(str | int), list[int] == list[int]
+    return x + 1, same, isinstance(x, torch.Tensor | int), isinstance(n, Number), issubclass(bool, Number), list[int].append, str(int | None)
+
+
+@case
+def annotated_inside(x, n):
+    def f(a: collections.abc.Callable[[Item], typing.Any], b: typing.Optional[int] = None) -> typing.List[Item]:
+        return [a, b]
+
+    return x + 1, f(1), f.__annotations__
+
+
+@case
+def made_through_an_alias(x, n):
+    box = Box[int](3)
+    return x + box.value, list[int]((1, 2)), dict[str, int](a=1), type(box), box.__orig_class__, collections.deque[int]([1, 2])
+
+
+@case
+def subscripted_own_class(x, n):
+    mine = fresh("registered", n, list)
+    Registered.made = mine
+    return x + 1, Registered[int], Registered["q"], len(mine)
+
+
+class Titled(property):
+    def __init__(self, getter):
+        property.__init__(self, lambda self: getter(self))
+        self.getter_given = getter
+
+
+class Lazy:
+    def __init__(self, getter):
+        self.getter_given = getter
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return Titled(self.getter_given)
+        value = self.getter_given(instance)
+        setattr(instance, self.getter_given.__name__, value)
+        return value
+
+
+class Documented(property):
+    pass
+
+
+class Measures:
+    @Lazy
+    def length(self):
+        """of it"""
+        return 5
+
+    area = Documented(lambda self: 7, doc="in metres")
+
+
+@case
+def properties_of_own_classes(x, n):
+    given = Measures.length
+    return x + Measures().length + Measures().area, isinstance(given, Titled), given.getter_given(None), Measures.area.__doc__
+
+
+@case(breaks=2)
+def a_property_made_and_kept(x, n):
+    made = Titled(len)
+    return x + 1, made.fget([1, 2]), made.getter_given is len, type(made)
+
+
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    first: object = None
+    second: object = None
+
+    def __post_init__(self):
+        for f in dataclasses.fields(self):
+            if getattr(self, f.name) is not None:
+                self[f.name] = getattr(self, f.name)
+
+
+class Doubling:
+    def keys(self):
+        return ["p", "q"]
+
+    def __getitem__(self, key):
+        return key * 2
+
+
+class Keyless(dict):
+    def keys(self):
+        return ["never asked"]
+
+
+def named(**words):
+    return dict(words)
+
+
+@case
+def unpacked_mappings(x, n):
+    out = Output(x, x + n)
+    one, other = {"z": 0}, {}
+    one.update(Doubling())
+    other.update(Keyless(a=1), b=2)
+    return named(**out), {**out}, dict(out), Output(**out).second, named(**Doubling()), {**Doubling()}, named(**Keyless(a=n)), one, other
+
+
+@case
+def unpacked_mappings_of_the_library(x, n):
+    chain = collections.ChainMap({"a": 1}, {"b": n})
+    return named(**chain), {**collections.UserDict(a=x)}, named(**collections.Counter("ab")), named(**types.MappingProxyType({"c": 3}))

@@ -733,3 +733,29 @@ def chosen_attention_kernel():
         return y * 2, {SDPBackend.MATH: 1}[SDPBackend.MATH]
 
     return f, calls(3, 4)
+
+
+@form(0)
+def distributions_of_all_kinds():
+    def f(x):
+        k = torch.distributions.Categorical(logits=x)
+        b = torch.distributions.Bernoulli(logits=x)
+        n = torch.distributions.Normal(x, 1.0)
+        other = torch.distributions.Normal(0.0, 1.0)
+        drawn = k.sample(), b.sample(), n.rsample()
+        return drawn, k.log_prob(drawn[0]), k.probs, k.entropy(), b.mean, b.entropy(), torch.distributions.kl_divergence(n, other)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def trees_mapped_by_type():
+    from torch.utils import _pytree as tree
+
+    def f(x):
+        data = {"x": x, "rest": [3, (x + 1, None)]}
+        some = tree.tree_map_only(torch.Tensor, lambda t: t.sum(), data)
+        both = tree.tree_map_only((torch.Tensor, int), lambda t: t + 1, data)
+        return some, both, tree.tree_any_only(int, lambda v: v > 1, data), tree.tree_leaves(data)
+
+    return f, calls(3, 4)

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What `**m` and dict.update read of a mapping.
+#pragma once
+
+#include <functional>
+
+#include "core/trace/tracer.h"
+
+namespace breakline::trace {
+
+/// Hands each key and value of `from` to `use`, as CPython's dict_merge reads them: a dict's own entries where its class
+/// iterates as dict does, else `keys()` and an item for each. False, and nothing done, where it is no mapping.
+bool each_of_mapping(Tracer& t, Value* from, const std::function<void(Value*, Value*)>& use);
+
+}  // namespace breakline::trace
