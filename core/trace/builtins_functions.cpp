@@ -355,12 +355,38 @@ Value* do_repr(Tracer& t, PyObject*, Values& a, Keywords&) { return text_symboli
 Value* do_format(Tracer& t, PyObject*, Values& a, Keywords&) {
   return format_symbolically(t, a[0], a.size() > 1 ? a[1] : nullptr, 0);
 }
+/// The hash of a tuple whose items have these, as CPython makes it (xxHash, since 3.8).
+Py_hash_t tuple_hash(const std::vector<Py_hash_t>& items) {
+  constexpr uint64_t kPrime1 = 11400714785074694791ULL, kPrime2 = 14029467366897019727ULL, kPrime5 = 2870177450012600261ULL;
+  uint64_t acc = kPrime5;
+  for (Py_hash_t h : items) {
+    acc += static_cast<uint64_t>(h) * kPrime2;
+    acc = ((acc << 31) | (acc >> 33)) * kPrime1;
+  }
+  acc += items.size() ^ (kPrime5 ^ 3527539ULL);
+  return acc == UINT64_MAX ? 1546275796 : static_cast<Py_hash_t>(acc);
+}
+
+Py_hash_t hash_of(Tracer& t, Value* v, Value* whole) {
+  t.force(v);
+  if (Value* m = t.special_method(v, "__hash__")) return t.hash_of_answer(t.call_nested(m, {v}));
+  PyObject* c = t.constant_of(v);
+  if (c && (guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) {
+    const Py_hash_t h = PyObject_Hash(c);
+    if (h == -1) t.quiet("hash", true);
+    return h;
+  }
+  if (v->kind != Kind::kTuple) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(whole)}});
+  std::vector<Py_hash_t> items;
+  for (Value* item : v->items) items.push_back(hash_of(t, item, whole));
+  return tuple_hash(items);
+}
+
 Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  t.force(a[0]);
-  if (Value* m = t.special_method(a[0], "__hash__")) return t.constant_new(PyLong_FromSsize_t(t.hash_of_answer(t.call_nested(m, {a[0]}))));
-  PyObject* c = t.constant_of(a[0]);
-  if (!c || !(guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(a[0])}});
-  return t.fold(f, a, k);
+  Value* v = t.force(a[0]);
+  PyObject* c = v->kind == Kind::kTuple ? nullptr : t.constant_of(v);
+  if (c && guard::is_plain_constant(c)) return t.fold(f, a, k);
+  return t.constant_new(PyLong_FromSsize_t(hash_of(t, v, v)));
 }
 Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Value* v = t.force(a[0]);

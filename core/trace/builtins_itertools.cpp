@@ -106,6 +106,18 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
     if (Value* s = t.set_method(v, "copy", self, none)) return s;
   t.stop("skipped-module", {{"qualname", "copy"}, {"name", "copy"}, {"filename", "copy.py"}, {"reason", t.describe(v)}});
 }
+/// A member of an enum that does not say otherwise.
+bool is_copied_as_itself(PyObject* o) {
+  if (!is_enum_member(o)) return false;
+  for (const char* own : {"__deepcopy__", "__reduce_ex__"}) {
+    PyObject* f = py::type_lookup(Py_TYPE(o), py::intern(own));
+    if (!f || !PyFunction_Check(f)) continue;
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f));
+    if (!py::utf8(code->co_filename).ends_with("/enum.py")) return false;
+  }
+  return true;
+}
+
 /// copy.deepcopy in the trace; null for what is not copied that way.
 Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) {
   t.force(v);
@@ -133,7 +145,7 @@ Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) 
     case Kind::kConstant: {
       PyObject* o = v->object;
       const bool shared = guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) ||
-                          (torch::available() && torch::is_torch_constant(o));
+                          (torch::available() && torch::is_torch_constant(o)) || is_copied_as_itself(o);
       return shared ? v : nullptr;
     }
     case Kind::kTensor: {

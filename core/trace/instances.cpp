@@ -215,6 +215,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
       all.insert(all.begin(), constant(reinterpret_cast<PyObject*>(type)));
       return call(constant(f), std::move(all), keywords);
     }
+    if (f == reinterpret_cast<PyObject*>(&PyDict_Type)) return call(constant(f), args, keywords);  // a TypedDict
     if (name.ends_with("_InferenceMode") && torch::available() && args.size() == 1 && keywords.empty() && PyBool_Check(need_constant(args[0], "mode"))) {
       static PyObject* instead = polyfill_named("InferenceMode");
       if (instead) return call(constant(instead), args, keywords);

@@ -61,14 +61,6 @@ bool is_identity_constant(PyObject* o) {
 
 bool is_torch_device(PyObject* o) { return torch::available() && torch::is_device(o); }
 
-bool is_enum_member(PyObject* o) {
-  static PyObject* enum_class = [] {
-    py::Ref m = py::Ref::steal(PyImport_ImportModule("enum"));
-    return m ? PyObject_GetAttrString(m.get(), "Enum") : nullptr;
-  }();
-  return enum_class && PyType_IsSubtype(Py_TYPE(o), reinterpret_cast<PyTypeObject*>(enum_class));
-}
-
 PyTypeObject* collections_type(const char* name) {
   py::Ref m = py::Ref::steal(PyImport_ImportModule("collections"));
   return m ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(m.get(), name)) : nullptr;
@@ -82,6 +74,14 @@ bool is_made_per_call(PyObject* function) {
 }
 
 }  // namespace
+
+bool is_enum_member(PyObject* o) {
+  static PyObject* enum_class = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("enum"));
+    return m ? PyObject_GetAttrString(m.get(), "Enum") : nullptr;
+  }();
+  return enum_class && PyType_IsSubtype(Py_TYPE(o), reinterpret_cast<PyTypeObject*>(enum_class));
+}
 
 PyTypeObject* ordered_dict_type() {
   static PyTypeObject* t = collections_type("OrderedDict");
@@ -101,7 +101,8 @@ Value* Tracer::live(PyObject* object, SourceId source) {
   if (identity) {
     if (Value** known = by_object_.find(object)) {
       Value* v = *known;
-      if (v->source >= 0 && v->source != source) guard(StepKind::kSame, source, nullptr, v->source);
+      const bool made_here = v->shadow == object;  // the cell of a function that stands for one made in the trace
+      if (v->source >= 0 && v->source != source && !made_here) guard(StepKind::kSame, source, nullptr, v->source);
       by_source_[place] = v;
       return v;
     }

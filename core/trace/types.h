@@ -17,6 +17,7 @@ PyTypeObject* payload_base(PyTypeObject* type);
 bool is_fixed_native_type(PyTypeObject* type);
 /// `list[int]` and `int | None`: never changed once made.
 bool is_type_alias(PyObject* object);
+bool is_enum_member(PyObject* object);
 /// A property, or an object of a subclass that is read and set as property does it.
 bool is_property(PyObject* object);
 /// An instance of a class of module `typing`: a TypeVar, `Optional[int]`.

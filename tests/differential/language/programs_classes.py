@@ -1176,3 +1176,28 @@ def ordered_things(x, n):
     dq.appendleft(0)
     dq.rotate(1)
     return x, od, first, dd, ct.most_common(2), ct["z"], cm["a"], cm["b"], list(cm), dq, dq[0], dq.popleft(), list(dq)
+
+
+def classes_that_use_what_is_outside():
+    log = []
+
+    def statement(x, n):
+        class Local:
+            def note(self):
+                log.append(n)
+                return len(log)
+
+        log.clear()
+        return x + Local().note(), list(log)
+
+    def call(x, n):
+        made = type("Made", (), {"note": lambda self: log.append("made")})
+        log.clear()
+        made().note()
+        return x + 1, list(log)
+
+    return statement, call
+
+
+for outside in classes_that_use_what_is_outside():
+    case(outside)

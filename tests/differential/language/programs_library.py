@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import datetime
 import decimal
+import enum
 import fractions
 import functools
 import hashlib
@@ -1259,3 +1260,36 @@ def unpacked_mappings(x, n):
 def unpacked_mappings_of_the_library(x, n):
     chain = collections.ChainMap({"a": 1}, {"b": n})
     return named(**chain), {**collections.UserDict(a=x)}, named(**collections.Counter("ab")), named(**types.MappingProxyType({"c": 3}))
+
+
+class Kind(enum.Enum):
+    RELU = "relu"
+    TANH = "tanh"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Frozen:
+    size: int = 4
+    kind: Kind = Kind.RELU
+    rate: float = 0.1
+    extra: dict = dataclasses.field(default_factory=dict, compare=False)
+
+
+class Fields(typing.TypedDict, total=False):
+    size: int
+    value: torch.Tensor
+
+
+@case
+def frozen_settings(x, n):
+    one = Frozen(size=n)
+    other = dataclasses.replace(one, kind=Kind.TANH)
+    whole = hash((n, "a", (1.5, None), Kind.RELU)) == hash((n, "a", (1.5, None), Kind.RELU))
+    known = hash((1, (2.5, "b"))) == hash((1, (2.5, "b"))), hash(()), hash((1, (2, 3), -1)), hash((n, True))
+    return x + one.size, hash(one) == hash(Frozen(size=n)), hash(one) == hash(other), dataclasses.asdict(other), copy.deepcopy([Kind.TANH]), whole, known
+
+
+@case
+def typed_dictionaries(x, n):
+    d: Fields = {"size": n, "value": x}
+    return Fields(size=2), Fields(d, size=3), d["value"] + 1, type(Fields()), typing.cast(int, 3)
