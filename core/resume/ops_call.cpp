@@ -2,6 +2,8 @@
 // Calls and functions. Which callables look at the frame that calls them is decided here and in
 // frame_builtins.cpp.
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "core/python/compat.h"
 #include "core/resume/bind.h"
@@ -45,13 +47,50 @@ bool loud_call(State& s, const Instr& i) {
   return parts.kwnames || !is_quiet_call(parts.callable, parts.args, parts.count);
 }
 
-bool mentions_frames(PyObject* function) {
+bool names_frames(PyCodeObject* code) {
   static PyObject* const telling[] = {py::intern("_getframe"), py::intern("currentframe"),
                                       py::intern("f_locals"), py::intern("set_trace")};
-  PyObject* names = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_names;
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k)
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(code->co_names); ++k)
     for (PyObject* name : telling)
-      if (PyTuple_GET_ITEM(names, k) == name) return true;
+      if (PyTuple_GET_ITEM(code->co_names, k) == name) return true;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(code->co_consts); ++k)
+    if (PyObject* inner = PyTuple_GET_ITEM(code->co_consts, k); PyCode_Check(inner) && names_frames(reinterpret_cast<PyCodeObject*>(inner)))
+      return true;
+  return false;
+}
+
+// Whether the function, or one that it calls by a global's or a cell's name, asks for frames. Found once for a code object and the globals
+// it runs in: what such a name means hardly ever changes.
+bool mentions_frames(PyObject* function, int depth = 0) {
+  constexpr int kDeep = 3;
+  constexpr size_t kMost = 20'000;
+  static auto* known = new std::map<std::pair<PyObject*, PyObject*>, bool>;
+  PyObject *code = PyFunction_GET_CODE(function), *globals = PyFunction_GET_GLOBALS(function), *closure = PyFunction_GET_CLOSURE(function);
+  auto found = known->find({code, globals});
+  if (found != known->end()) return found->second;
+  PyObject* names = reinterpret_cast<PyCodeObject*>(code)->co_names;
+  bool asks = names_frames(reinterpret_cast<PyCodeObject*>(code));
+  auto follow = [&](PyObject* o) {
+    if (o && PyMethod_Check(o)) o = PyMethod_GET_FUNCTION(o);
+    asks = asks || (o && PyFunction_Check(o) && o != function && mentions_frames(o, depth + 1));
+  };
+  for (Py_ssize_t k = 0; !asks && depth < kDeep && k < PyTuple_GET_SIZE(names); ++k) follow(PyDict_GetItem(globals, PyTuple_GET_ITEM(names, k)));
+  for (Py_ssize_t k = 0; !asks && depth < kDeep && closure && k < PyTuple_GET_SIZE(closure); ++k) follow(PyCell_GET(PyTuple_GET_ITEM(closure, k)));
+  if (depth == 0 && known->size() < kMost) {
+    Py_INCREF(code);  // so that no other gets its address
+    Py_INCREF(globals);
+    known->emplace(std::pair(code, globals), asks);
+  }
+  return asks;
+}
+
+// A call may hand a function on that asks: a key, a callback.
+bool mentions_frames_in(PyObject* const* args, Py_ssize_t count) {
+  for (Py_ssize_t k = 0; k < count; ++k) {
+    PyObject* o = args[k];
+    if (o && PyMethod_Check(o)) o = PyMethod_GET_FUNCTION(o);
+    if (o && PyFunction_Check(o) && mentions_frames(o)) return true;
+  }
   return false;
 }
 
@@ -121,7 +160,9 @@ Outcome set_function_attribute(State& s, const Instr& i) {
 }  // namespace
 
 bool reads_caller_locals(State& s, const Instr& i) {
-  PyObject* callable = parts_of(s, i).callable;
+  const CallParts parts = parts_of(s, i);
+  PyObject* callable = parts.callable;
+  if (mentions_frames_in(parts.args, parts.count)) return true;
   if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
   if (PyFunction_Check(callable)) return mentions_frames(callable);
   if (!PyCFunction_CheckExact(callable)) return false;

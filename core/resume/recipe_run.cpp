@@ -27,7 +27,7 @@ PyObject* bound_method(PyObject* function, PyObject* self) {
   if (PyFunction_Check(function)) return PyMethod_New(function, self);
   if (Py_TYPE(function) == &PyClassMethodDescr_Type)
     return Py_TYPE(function)->tp_descr_get(function, nullptr, self);
-  descrgetfunc get = Py_TYPE(function)->tp_descr_get;
+  descrgetfunc get = Py_TYPE(function) == &PyProperty_Type ? nullptr : Py_TYPE(function)->tp_descr_get;
   return get ? get(function, self, reinterpret_cast<PyObject*>(Py_TYPE(self))) : PyMethod_New(function, self);
 }
 

@@ -10,6 +10,7 @@
 #include "core/segment/profile.h"
 #include "core/segment/region.h"
 #include "core/segment/turn.h"
+#include "core/segment/variation.h"
 #include "core/torch/tensor.h"
 #include "core/trace/guard_place.h"
 
@@ -243,9 +244,6 @@ class Run {
   void note_edge(Segment& to);
   /// Whether a segment whose guards hold fits the sizes of this call as well.
   bool fits(Segment& s);
-  /// Before a trace: numbers and sizes that differ from those the variants were made for will be left open.
-  void note_changes(Site& site);
-
   Root& root_;
   Scratch& scratch_;
   State& state_;
@@ -261,22 +259,6 @@ class Run {
   Site* site_ = nullptr;
   Segment* previous_ = nullptr;
 };
-
-namespace {
-
-/// A number on a class that is another one now is read by each call from then on.
-void note_changed_numbers(const guard::GuardProgram& p, const guard::GuardStep& g, trace::SiteHints& hints) {
-  if (g.extra < 0 || static_cast<size_t>(g.extra) >= p.types.size()) return;
-  const guard::TypeRecord& record = p.types[static_cast<size_t>(g.extra)];
-  auto is_number = [](PyObject* o) { return o && (PyLong_CheckExact(o) || PyFloat_CheckExact(o)); };
-  for (const auto& [name, expected] : record.lookups) {
-    PyObject* now = py::type_lookup(reinterpret_cast<PyTypeObject*>(record.type.get()), name.get());
-    if (now != expected.get() && is_number(now) && is_number(expected.get()))
-      hints.dynamic.insert("class attribute " + std::string(py::utf8(name.get())));
-  }
-}
-
-}  // namespace
 
 Segment* Run::find(Site& site) {
   context_.slots = state_.slots.data();
@@ -318,39 +300,6 @@ bool Run::fits(Segment& s) {
     instance_ = s.shapes->find(s, context_);
   }
   return instance_ && instance_->fits;
-}
-
-void Run::note_changes(Site& site) {
-  // Past a break, most often in a loop, so many variants for one thing mean that it is another one each time.
-  constexpr int kMostOfOneThing = 5;
-  std::unordered_map<std::string, int> differing;
-  for (const auto& s : site.segments) {
-    if (s->dead || s->with_handled != (state_.handled != nullptr) || (s->with_torch && !torch::ambient_matches(s->ambient))) continue;
-    guard::GuardProgram& p = s->guards;
-    if (p.check(context_)) continue;
-    const auto path = [&](guard::SourceId source) {
-      return guard::source_path([&](guard::SourceId id) -> const guard::Source& { return p.sources[static_cast<size_t>(id)]; }, source);
-    };
-    for (const int step : p.differing(context_)) {
-      const guard::GuardStep& g = p.step(step);
-      if (g.kind == guard::StepKind::kType || g.kind == guard::StepKind::kTypeVersion) note_changed_numbers(p, g, site.hints);
-      if (g.kind == guard::StepKind::kEqual || g.kind == guard::StepKind::kIdentity || g.kind == guard::StepKind::kFunctionCode)
-        if (&site != root_.entry_site() && !root_.compiled_strictly && ++differing[path(g.source)] >= kMostOfOneThing)
-          site.hints.varying.insert(path(g.source));
-      PyObject* now = g.source >= 0 ? context_.values[static_cast<size_t>(g.source)] : nullptr;
-      if (!now || !p.differs_by_size(context_, step)) continue;
-      if (g.kind != guard::StepKind::kTensor) {
-        site.hints.dynamic.insert(path(g.source));
-        continue;
-      }
-      if (root_.static_sizes) continue;
-      const torch::RawMeta m = torch::raw_meta(now);
-      const std::vector<int64_t>& known = p.tensors[static_cast<size_t>(g.extra)].meta.sizes;
-      const std::string of = path(g.source);
-      for (size_t d = 0; d < known.size(); ++d)
-        if (known[d] != m.sizes[d]) site.hints.dynamic.insert(trace::size_hint(of, d));
-    }
-  }
 }
 
 int Run::limit_of(const Site&) const {
@@ -649,7 +598,8 @@ PyObject* Run::go() {
                      code->file.c_str(), code->name.c_str(), code->first_line, difference.c_str());
         return nullptr;
       }
-      const bool full = lost || static_cast<int>(site.segments.size()) >= limit_of(site);
+      const bool full =
+          lost || (static_cast<int>(site.segments.size()) >= limit_of(site) && !leave_out_at_entry(root_, site, state_, context_));
       if (full && !may_step(site)) return give_up_tracing(site) ? run_rest() : nullptr;
       if (full) ++site.misses;
       if (std::string why; full || (torch::available() && !torch::current_ambient().traceable(&why))) {
@@ -668,7 +618,7 @@ PyObject* Run::go() {
       }
       TraceTurn turn;
       if (turn.waited()) continue;  // the other thread may have made what was missing
-      note_changes(site);
+      note_changes(root_, site, state_, context_);
       try {
         s = build_segment(root_, site, state_, ambient_);
         if (!s) return nullptr;

@@ -97,9 +97,11 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
 
 void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
   PyTypeObject* t = type_of(o);
-  const auto no_place = [this](Value* owner, PyObject* missing) {
-    if (PY_VERSION_HEX >= 0x030D0000) quiet("AttributeError", true);  // whose text tells of the missing __dict__ there
-    no_attribute(owner, missing);
+  const auto no_place = [&](Value* owner, PyObject* missing) {
+    if (PY_VERSION_HEX < 0x030D0000) no_attribute(owner, missing);
+    if (py::type_lookup(t, missing)) quiet("AttributeError", true);
+    raise_attribute_error(owner, missing, std::string("'") + t->tp_name + "' object has no attribute '" + std::string(py::utf8(missing)) +
+                                              "' and no __dict__ for setting new attributes");
   };
   if (is_name(name, "__class__")) stop("class-assignment", {{"object", t->tp_name}});
   if (is_name(name, "__dict__")) stop("foreign-mutation", {{"class", t->tp_name}, {"name", "__dict__"}});

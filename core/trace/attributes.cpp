@@ -643,6 +643,7 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
           if (Value* v = dict_get(o->attributes, name)) return v;
         return absent();
       }
+      if (PyFrame_Check(o->object) && is_name(name, "f_locals")) stop("frame-access", {{"function", "f_locals"}});  // made anew by each look
       // A slot written in this trace is in the overlay under its own name.
       for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
         if (e->kind == Effect::kAttributeSet && e->target == o && e->name == name) return e->value;

@@ -351,6 +351,10 @@ Value* do_exc_info(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   if (!e->exception) return Builtins::refuse(t, f, "sys", a, k);
   return t.tuple({t.constant(e->object), e, t.exception_attribute(e, py::intern("__traceback__"), nullptr)});
 }
+Value* do_exception(Tracer& t, PyObject*, Values&, Keywords&) {
+  Value* e = t.handled_exception();
+  return e ? e : t.none();
+}
 Value* do_repr(Tracer& t, PyObject*, Values& a, Keywords&) { return text_symbolically(t, a[0], 2); }
 Value* do_format(Tracer& t, PyObject*, Values& a, Keywords&) {
   return format_symbolically(t, a[0], a.size() > 1 ? a[1] : nullptr, 0);
@@ -426,6 +430,7 @@ void add_builtin_functions() {
   };
   for (const Row& r : kRows) Builtins::add("builtins", r.name, r.handler);
   Builtins::add("sys", "exc_info", do_exc_info);
+  Builtins::add("sys", "exception", do_exception);
 }
 
 }  // namespace breakline::trace

@@ -6,6 +6,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/numpy_errors.h"
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -134,7 +135,11 @@ Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keyw
       operands.push_back(c);
     }
   }
-  return wrap(PyObject_Vectorcall(callable, operands.data(), args.size(), names.get()));
+  const bool numpy = std::any_of(operands.begin(), operands.end(), [](PyObject* o) { return guard::is_numpy_scalar_type(Py_TYPE(o)); });
+  NumpyErrors raising(numpy);
+  PyObject* r = PyObject_Vectorcall(callable, operands.data(), args.size(), names.get());
+  if (!r && numpy && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
+  return wrap(r);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/trace/builtins.h"
+#include "core/trace/hints.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -239,6 +240,7 @@ void Tracer::dict_load(Value* d) {
   force(d);
   if (d->kind != Kind::kDict) stop("builtin", {{"function", "iter"}, {"arg_types", describe(d)}});
   if (d->source < 0 || d->loaded) return;
+  if (!hints_.varying.empty() && hints_.varying.contains(keys_hint(source_path(d->source)))) quiet("varying value");
   std::vector<DictEntry> old = std::move(d->dict->entries);
   d->dict->entries.clear();
   d->dict->index.clear();
@@ -346,6 +348,7 @@ void Tracer::dict_delete(Value* d, Value* key) {
 Py_ssize_t Tracer::dict_size(Value* d) {
   if (!d->dict) return 0;
   if (d->source >= 0 && !d->loaded && !d->dirty) {
+    if (!hints_.varying.empty() && hints_.varying.contains(length_hint(source_path(d->source)))) quiet("varying value");
     d->measured = true;
     guard(StepKind::kDictLength, d->source, nullptr, PyDict_GET_SIZE(d->object));
     return PyDict_GET_SIZE(d->object);

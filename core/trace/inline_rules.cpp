@@ -69,7 +69,7 @@ struct Helper {
 constexpr Helper kHelpers[] = {
     {"contextlib.py", "*"}, {"_collections_abc.py", "*"}, {"typing.py", "cast"}, {"typing.py", "_BaseGenericAlias.__call__"}, {"typing.py", "get_origin"}, {"typing.py", "get_args"}, {"typing.py", "_should_unflatten_callable_args"}, {"functools.py", "*"},
     {"collections/__init__.py", "*"}, {"operator.py", "*"}, {"types.py", "*"}, {"enum.py", "*"},
-    {"dataclasses.py", "replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
+    {"dataclasses.py", "replace"}, {"dataclasses.py", "_replace"}, {"dataclasses.py", "fields"}, {"dataclasses.py", "is_dataclass"}, {"dataclasses.py", "_is_dataclass_instance"},
     {"dataclasses.py", "asdict"}, {"dataclasses.py", "_asdict_inner"}, {"dataclasses.py", "astuple"}, {"dataclasses.py", "_astuple_inner"},
     {"numbers.py", "*"}, {"abc.py", "*"}, {"statistics.py", "*"}, {"bisect.py", "*"}, {"heapq.py", "*"},
     {"os.py", "_Environ.*"}, {"os.py", "getenv"}, {"os.py", "_createenviron.<locals>.encode"}, {"os.py", "_createenviron.<locals>.decode"},

@@ -55,9 +55,9 @@ struct Belongings {
 /// of CPython 3.12 and later has around its whole body.
 bool waits_in_try(const SymFrame& f) {
   const bytecode::ExceptionEntry* entry = f.code->handler(std::max(0, f.pc - 1));
-  if (!entry) return false;
-  const auto& target = f.code->instrs[static_cast<size_t>(entry->target)];
-  return target.op != bytecode::Op::kStopIterationError;
+  const auto target = [&] { return f.code->instrs[static_cast<size_t>(entry->target)].op; };
+  while (entry && target() == bytecode::Op::kCleanupThrow) entry = f.code->handler(entry->target);  // of `yield from` itself, since 3.12
+  return entry && target() != bytecode::Op::kStopIterationError;
 }
 
 /// Whether `v` is reached from `from`. `far`: also through the frames of suspended generators.

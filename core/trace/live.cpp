@@ -4,6 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/hints.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -175,6 +176,7 @@ Value* Tracer::force(Value* v) {
   if (PyTuple_Check(o)) {
     bool exact = PyTuple_CheckExact(o);
     if (exact || Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter) {
+      if (!hints_.varying.empty() && v->source >= 0 && hints_.varying.contains(length_hint(source_path(v->source)))) quiet("varying value");
       guard(StepKind::kLength, v->source, nullptr, PyTuple_GET_SIZE(o));
       v->kind = Kind::kTuple;
       v->type = exact ? nullptr : Py_TYPE(o);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/guard/equality.h"
+#include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -392,16 +393,8 @@ Value* Tracer::call_numpy(PyObject* o, const Values& args, const Keywords& keywo
         std::find(kNumpyFunctions.begin(), kNumpyFunctions.end(), py::utf8(name.get())) == kNumpyFunctions.end())
       return nullptr;
   }
-  // An overflow or the like is a warning, which has to come at each call.
-  py::Ref numpy = py::Ref::steal(PyImport_GetModule(py::intern("numpy")));
-  py::Ref set = numpy ? py::Ref::steal(PyObject_GetAttrString(numpy.get(), "seterr")) : py::Ref();
-  py::Ref none_given = py::check(PyTuple_New(0));
-  py::Ref raising = py::check(Py_BuildValue("{s:s}", "all", "raise"));
-  py::Ref before = set ? py::Ref::steal(PyObject_Call(set.get(), none_given.get(), raising.get())) : py::Ref();
-  if (!before) {
-    PyErr_Clear();
-    return nullptr;
-  }
+  NumpyErrors raising(true);
+  if (!raising.set()) return nullptr;
   py::Ref result;
   Values values;
   Keywords words;
@@ -412,8 +405,6 @@ Value* Tracer::call_numpy(PyObject* o, const Values& args, const Keywords& keywo
     for (auto& [name, v] : words) PyDict_SetItem(named.get(), name, v->object);
     result = py::Ref::steal(PyObject_Call(o, operands.get(), named.get()));
   }
-  PyErr_Clear();
-  py::Ref restored = py::Ref::steal(PyObject_Call(set.get(), none_given.get(), before.get()));
   PyErr_Clear();
   if (!result || !guard::is_plain_constant(result.get())) return nullptr;
   return constant(keep_for_trace(result));

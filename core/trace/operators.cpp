@@ -3,6 +3,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
+#include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -38,6 +39,8 @@ constexpr const char* kCompareMethods[] = {"__lt__", "__le__", "__eq__", "__ne__
 constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
 bool is_number(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o); }
+
+bool of_numpy(PyObject* o) { return guard::is_numpy_scalar_type(Py_TYPE(o)); }
 
 }  // namespace
 
@@ -389,7 +392,10 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       PyErr_Clear();
     }
     PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
-    return wrap(PyObject_CallFunctionObjArgs(fn, x, y, nullptr));
+    NumpyErrors raising(of_numpy(x) || of_numpy(y));
+    PyObject* r = PyObject_CallFunctionObjArgs(fn, x, y, nullptr);
+    if (!r && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
+    return wrap(r);
   }
   if (base == 6 && x && (PyUnicode_CheckExact(x) || PyBytes_CheckExact(x)) && b->kind != Kind::kLive && b->kind != Kind::kInstance) {
     // Text from a container of values.
@@ -711,7 +717,11 @@ Value* Tracer::unary(Op op, Value* v) {
   const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";
   if (Value* f = special_method(v, method)) return call_nested(f, {v});
   if (!c) stop("builtin", {{"function", name}, {"arg_types", describe(v)}});
-  return wrap(PyObject_CallOneArg(operator_function(name), c));
+  if (PY_VERSION_HEX >= 0x030C0000 && op == Op::kUnaryInvert && PyBool_Check(c)) stop("warning", {{"qualname", "__invert__"}});
+  NumpyErrors raising(of_numpy(c));
+  PyObject* r = PyObject_CallOneArg(operator_function(name), c);
+  if (!r && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
+  return wrap(r);
 }
 
 }  // namespace breakline::trace

@@ -4,6 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/hints.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -16,6 +17,7 @@ using guard::StepKind;
 
 void Tracer::list_load(Value* l) {
   if (l->source < 0 || l->loaded) return;
+  if (!hints_.varying.empty() && hints_.varying.contains(length_hint(source_path(l->source)))) quiet("varying value");
   l->loaded = true;
   // What a list holds, whatever a subclass makes of len() and indexing.
   const bool plain = PyList_Check(l->object);

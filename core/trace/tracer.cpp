@@ -83,7 +83,7 @@ void Tracer::start(const std::vector<EntryFrame>& entry) {
     f->builtins = e.builtins;
     f->locals = e.locals;
     f->pc = e.pc;
-    f->current = e.pc;
+    f->current = &e == &entry.back() ? e.pc : e.pc - 1;  // the others wait at the instruction before
     f->on_return = e.on_return;
     f->compile_root = e.compile_root;
     f->resumed_line = e.resumed_line;

@@ -275,6 +275,48 @@ def loops_with_breaks(tally):
         tally.check(f"loop of {getattr(fn, '__name__', 'Tower')}", same and not compiled.stats["skipped"], compiled.stats)
 
 
+def sums_items(x, items):
+    for v in items:
+        x = x + v
+    return x
+
+
+def sums_values(x, table):
+    for k, v in table.items():
+        x = x * k + v
+    return x, len(table)
+
+
+def containers_vary(tally):
+    """Containers with other keys or another length at each call give no frame up."""
+    for fn, make in ((sums_items, lambda n: list(range(n))), (sums_items, lambda n: tuple(range(n))), (sums_values, lambda n: {n: 2, n + 1: 3}),
+                     (sums_values, lambda n: dict.fromkeys(range(n), 1.5))):
+        compiled = breakline.compile(fn, plan="replay")
+        same = all(bits_equal(compiled(torch.ones(3), make(n)), fn(torch.ones(3), make(n))) for n in range(40))
+        tally.check(f"varying container of {fn.__name__}", same and not compiled.stats["skipped"], compiled.report()["targets"][0]["skipped_frames"])
+
+
+def hooks_around_calls(tally):
+    """Hooks set and removed around each call, as feature extractors do."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 3))
+    compiled, seen = breakline.compile(net, plan="replay"), {}
+    same = True
+    for n in range(40):
+        x = torch.full((2, 3), float(n))
+        runs = []
+        for call in (net, compiled):
+            seen.clear()
+            handles = [net[0].register_forward_hook(lambda m, i, o, n=n: seen.setdefault("first", o + n)),
+                       net[2].register_forward_pre_hook(lambda m, i, k: ((i[0] * 2,), k), with_kwargs=True)]
+            if n % 3 == 0:
+                handles.append(net[2].register_forward_hook(lambda m, i, o: seen.update(last=i[0]), always_call=True))
+            runs.append((call(x), dict(seen)))
+            for h in handles:
+                h.remove()
+        same = same and bits_equal(*runs)
+    tally.check("hooks around each call", same and not compiled.stats["skipped"], compiled._root.report()["targets"][0]["skipped_frames"])
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     tally = Tally("limit")
@@ -283,4 +325,6 @@ if __name__ == "__main__":
     sizes_grow(tally)
     the_limit(tally)
     loops_with_breaks(tally)
+    containers_vary(tally)
+    hooks_around_calls(tally)
     tally.finish()

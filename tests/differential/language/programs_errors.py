@@ -174,6 +174,23 @@ def reraise_bare(x, n):
         return y, str(e)
 
 
+def breaks_and_fails(x):
+    print(end="")
+    raise ValueError("bad")
+
+
+def waits(x):
+    return breaks_and_fails(x) + 1
+
+
+@case(breaks=1)
+def raised_through_a_waiting_frame(x, n):
+    try:
+        waits(x)
+    except ValueError:
+        raise
+
+
 @case
 def reraise_escapes(x, n):
     try:

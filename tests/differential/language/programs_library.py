@@ -36,6 +36,7 @@ import typing
 import warnings
 import weakref
 
+import numpy as np
 import torch
 from cases import table
 
@@ -882,6 +883,50 @@ def asks_for_the_callers_locals(x, n):
 @case(breaks=2)
 def asks_for_the_stack(x, n):
     return names_on_the_stack(), x + 1
+
+
+@case(breaks=5)
+def warned_by_numpy(x, n):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        quotient = np.float64(n) / np.float64(0.0)
+        root = np.float64(-1.0) ** 0.5
+        rounded = np.float32(1e30) * np.float32(1e30)
+    return x + 1, float(quotient), float(root), float(rounded), [(str(w.message), w.lineno) for w in seen]
+
+
+def names_two_up():
+    return sorted(sys._getframe(2).f_locals)
+
+
+@case(breaks=2)
+def asks_through_another(x, n):
+    def between():
+        return names_two_up()
+
+    opaque(int)
+    here = n
+    return x + here, opaque(between), between()
+
+
+@case(breaks=3)
+def keys_ask_for_locals(x, n):
+    seen = []
+
+    def key(v):
+        seen.append(sorted(sys._getframe(1).f_locals))
+        return -v
+
+    return x + 1, sorted([n, n + 1], key=key), seen
+
+
+@case(breaks=2)
+def comprehension_asks(x, n):
+    return x + 1, [sorted(caller_locals_of()) for _ in range(2)]
+
+
+def caller_locals_of():
+    return sys._getframe(1).f_locals
 
 
 def warned(x):
