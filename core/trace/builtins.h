@@ -30,4 +30,7 @@ void add_itertools();           ///< builtins_itertools.cpp
 void add_frame_builtins();      ///< frame_forms.cpp: locals, eval, dir, id
 void add_builtin_modules();     ///< builtins_modules.cpp: functools, itertools, operator, …
 
+/// What `asks`, which runs no code of the program, answers about a tensor that the call brought along: a number stays open.
+Value* answer_of_entry(Tracer& t, PyObject* asks, Value* tensor);
+
 }  // namespace breakline::trace

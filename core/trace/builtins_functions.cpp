@@ -388,6 +388,8 @@ Py_hash_t hash_of(Tracer& t, Value* v, Value* whole) {
 
 Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Value* v = t.force(a[0]);
+  if (v->kind == Kind::kTensor && v->source >= 0 && v->object && torch::is_plain_tensor(v->object))
+    if (Value* h = answer_of_entry(t, f, v)) return h;
   PyObject* c = v->kind == Kind::kTuple ? nullptr : t.constant_of(v);
   if (c && guard::is_plain_constant(c)) return t.fold(f, a, k);
   return t.constant_new(PyLong_FromSsize_t(hash_of(t, v, v)));

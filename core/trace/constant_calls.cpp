@@ -176,6 +176,34 @@ bool takes(PyObject* descriptor, size_t count, size_t keywords) {
 
 }  // namespace
 
+Value* answer_of_entry(Tracer& t, PyObject* asks, Value* tensor) {
+  py::Ref answer = py::Ref::steal(PyObject_CallOneArg(asks, tensor->object));
+  if (!answer) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  PyObject* known = t.keep_for_trace(answer);
+  Value* v = t.live(known, t.child(SourceKind::kExpression, tensor->source, t.keep_borrowed(asks)));
+  if (v->kind != Kind::kLive || !PyLong_CheckExact(known)) return v;
+  t.guard_type(v);
+  v->dynamic = true;
+  return v;
+}
+
+namespace {
+
+/// What `asks` says of the memory of a tensor that the call brought along; null where the trace may have changed it.
+Value* memory_of_entry(Tracer& t, PyObject* asks, Value* tensor) {
+  t.force(tensor);
+  if (tensor->kind != Kind::kTensor || tensor->source < 0 || !tensor->object) return nullptr;
+  for (const graph::Node& n : t.graph()->nodes)
+    for (const char* moves : {"set_", "resize_", "resize_as_", "_set_data", "swap_tensors", "as_strided_", "data ="})
+      if (n.name.ends_with(moves)) return nullptr;
+  return answer_of_entry(t, asks, tensor);
+}
+
+}  // namespace
+
 Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   if (!args.empty() && args[0]->kind == Kind::kNative && (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type)) {
     // A method of an object of C that was made here.
@@ -315,6 +343,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
           for (auto& [n, v] : keywords) flag = PyUnicode_CompareWithASCIIString(n, "requires_grad") == 0 ? v : none();
           if (Value* r = require_grad(args[0], flag)) return r;
         }
+        if (args.empty() && keywords.empty() && (info.name == "torch.get_num_threads" || info.name == "torch.get_num_interop_threads"))
+          if (Value* number = query(o, {})) return number;
+        if (args.size() == 1 && keywords.empty() && (info.name == "Tensor.data_ptr" || info.name == "Tensor.untyped_storage"))
+          if (Value* memory = memory_of_entry(*this, o, args[0])) return memory;
         const bool integral = !args.empty() && args[0]->kind == Kind::kTensor && !graph::is_floating(meta(args[0]).dtype) && !graph::is_complex(meta(args[0]).dtype);
         stop(std::string(info.reason), {{"value", "TensorVariable()"}, {"call", method}, {"integral", integral ? "yes" : "no"}, {"name", method}, {"args", "(" + list + ")"},
                            {"qualname", info.name}, {"op", info.name}, {"function", info.name}});

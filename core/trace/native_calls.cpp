@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/guard/equality.h"
+#include "core/trace/inline_rules.h"
 #include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -156,12 +157,17 @@ constexpr Query kQueries[] = {
     {"functools.py", "singledispatch.<locals>.dispatch"},
     {"importlib/util.py", "find_spec"},
     {"importlib/metadata/__init__.py", "version"},
+    {"torch/cuda/__init__.py", "is_available"},
+    {"torch/cuda/__init__.py", "device_count"},
+    {"torch/cuda/__init__.py", "is_initialized"},
+    {"torch/backends/mps/__init__.py", "is_available"},
+    {"torch/xpu/__init__.py", "is_available"},
 };
 
 bool file_is(std::string_view file, std::string_view end) {
   if (file.starts_with("<frozen ")) return file.substr(8, file.size() - 9) == end.substr(0, end.size() - 3);
-  return file.ends_with(end) && file.size() > end.size() && file[file.size() - end.size() - 1] == '/' &&
-         file.find("-packages/") == std::string_view::npos;
+  if (!file.ends_with(end) || file.size() <= end.size() || file[file.size() - end.size() - 1] != '/') return false;
+  return file.find("-packages/") == std::string_view::npos || (end.starts_with("torch/") && is_torch_file(std::string(file)));
 }
 
 bool function_is(std::string_view name, std::string_view wanted) {

@@ -759,3 +759,38 @@ def trees_mapped_by_type():
         return some, both, tree.tree_any_only(int, lambda v: v > 1, data), tree.tree_leaves(data)
 
     return f, calls(3, 4)
+
+
+@form(0)
+def memory_of_what_came_in():
+    kept = torch.ones(3)
+    seen = []
+
+    def f(x, y):
+        seen.append(x.data_ptr())
+        same = x.data_ptr() == y.data_ptr(), x.data_ptr() == kept.data_ptr(), hash(x) == hash(kept), hash(x) == hash(y)
+        return x + 1 if same[0] else y * 2, same, x.data_ptr() % 4, x.untyped_storage() is None
+
+    return f, [(kept, kept), (kept, torch.zeros(3)), (kept, kept[:2]), (kept[1:], kept[1:]), (torch.ones(3), kept)]
+
+
+@form(3)
+def memory_that_moves():
+    def f(x):
+        first = x.data_ptr()
+        x.data = torch.ones(3)
+        second = x.data_ptr()
+        x.set_(torch.zeros(4))
+        third = x.data_ptr()
+        return first == second, second == third, x + 1
+
+    return f, [(torch.zeros(3),), (torch.zeros(3),)]
+
+
+@form(0)
+def questions_to_the_machine():
+    def f(x):
+        there = torch.cuda.is_available() or torch.cuda.device_count() or torch.cuda.is_initialized() or torch.backends.mps.is_available()
+        return x.to("cuda" if there else "cpu") + torch.get_num_threads()
+
+    return f, calls(3, 4)
