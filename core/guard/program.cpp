@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/guard/equality.h"
+#include "core/guard/marks.h"
 #include "core/guard/snapshot.h"
 #include "core/torch/tensor.h"
 
@@ -128,7 +129,7 @@ bool same_storage(PyObject* a, PyObject* b) {
 }
 
 bool tensor_is(PyObject* o, TensorRecord& r) {
-  if (Py_TYPE(o) != r.type) return false;
+  if (Py_TYPE(o) != r.type || !marks_allow(o, r.marked)) return false;
   if (r.image.count && torch::image_holds(o, r.image)) return true;
   torch::RawMeta m = torch::raw_meta(o);
   if (m.rank != r.meta.rank() || m.dtype != r.meta.dtype || m.device != r.meta.device || m.key_set != r.key_set ||

@@ -58,6 +58,7 @@ struct TensorRecord {
   graph::TensorMeta meta;
   uint64_t key_set = 0;
   std::vector<bool> open;  ///< dimensions of any size from 2 on; empty: none, else the strides are open as well
+  uint64_t marked = 0;     ///< bits of the dimensions that mark_dynamic was called for
   torch::MetaImage image;  ///< of the tensor that passed last
 };
 

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/guard/marks.h"
+
 namespace breakline::guard {
 
 #if PY_VERSION_HEX < 0x030D0000
@@ -212,6 +214,7 @@ bool Snapshot::refresh(Item& x, GuardProgram& p, GuardContext& c) {
 
 bool Snapshot::check_tensors(const Item& item, GuardProgram& p, GuardContext& c) {
   constexpr int kAhead = 6;
+  const bool marks = marks_in_use();  // the same tensor may have been marked since
   TensorCheck* const first = tensors_.data() + item.first;
   TensorCheck* const last = tensors_.data() + item.last;
   for (TensorCheck* t = first; t != last; ++t) {
@@ -220,7 +223,7 @@ bool Snapshot::check_tensors(const Item& item, GuardProgram& p, GuardContext& c)
       __builtin_prefetch(next.tensor);
       for (int line = 0; line < 4; ++line) __builtin_prefetch(next.impl + 64 * line);
     }
-    if (Py_TYPE(t->tensor) == t->type && torch::image_holds(t->tensor, t->image)) continue;
+    if (!marks && Py_TYPE(t->tensor) == t->type && torch::image_holds(t->tensor, t->image)) continue;
     if (!p.run_step(p.steps[static_cast<size_t>(t->step)], c)) return false;
   }
   return true;

@@ -263,4 +263,17 @@ Segment* build_segment(Root& root, Site& site, const resume::State& state, bool 
   return site.segments.front().get();
 }
 
+void drop_segment(Root& root, Site& site, const Segment* s) {
+  if (s->ops) {
+    --root.stats.graphs;
+    root.stats.ops -= s->ops;
+    --coverage().segments_with_ops;
+  }
+  if (s->exit == trace::ExitKind::kBreak) --root.stats.breaks;
+  if (site.segments.size() > 1) --root.stats.recompiles;
+  --coverage().segments;
+  --site.made;
+  std::erase_if(site.segments, [&](const auto& made) { return made.get() == s; });
+}
+
 }  // namespace breakline::segment

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/guard/marks.h"
 #include "core/resume/bind.h"
 #include "core/resume/unwind.h"
+#include "core/segment/constraints.h"
 #include "core/segment/options.h"
 #include "core/segment/profile.h"
 #include "core/segment/region.h"
@@ -644,7 +646,21 @@ PyObject* Run::go() {
         site.executor = true;
         continue;
       }
-      if (!s->guards.check(context_) || !fits(*s)) {
+      const auto holds = [&] { return s->guards.check(context_) && fits(*s); };
+      bool good;
+      {
+        guard::MarksPaused paused;
+        good = holds();
+      }
+      if (good && guard::marks_in_use()) {
+        if (!keep_marks(*s, context_)) {
+          instance_ = nullptr;
+          drop_segment(root_, site, s);  // the next call is told as well
+          return nullptr;
+        }
+        good = holds();
+      }
+      if (!good) {
         const bytecode::Code* code = site.frames.back().code;
         root_.skip(code->qualname, code->file, code->first_line,
                    "internal: a new segment fails its own guard: " + s->guards.describe(context_.failed_step));

@@ -18,9 +18,12 @@ const char* reason_to_skip(const bytecode::Code* code);
 /// break), or none is set and the site should run without tracing.
 Segment* build_segment(Root& root, Site& site, const resume::State& state, bool ambient_flag);
 
-/// Whether the policy in force still allows the segment's break; sets the error when it does not.
+/// Takes back a segment that was just made and has not run.
+void drop_segment(Root& root, Site& site, const Segment* segment);
+
 /// Sets the error for a break that its policy rejects.
 void raise_break(Root& root, const trace::BreakInfo& info, const policy::Resolution& resolution, int index);
+/// Whether the policy in force still allows the segment's break; sets the error when it does not.
 bool policy_allows(Root& root, Segment& segment, bool ambient_flag);
 
 }  // namespace breakline::segment

@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "core/guard/marks.h"
+
 namespace breakline::segment {
 
 EngineOptions& options() {
@@ -36,6 +38,7 @@ bool set_option(const std::string& name, int64_t number, const std::string& text
   else if (name == "inline_depth") o.trace.inline_depth = static_cast<int>(number);
   else if (name == "recompile_limit") o.recompile_limit = static_cast<int>(number);
   else if (name == "on_recompile") o.on_recompile = static_cast<OnRecompile>(number);
+  else if (name == "marks_in_use") guard::note_marks();
   else if (name == "keep_going") o.keep_going = number != 0;
   else return false;
   return true;

@@ -8,11 +8,13 @@
 #include "core/segment/root.h"
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
+#include "core/trace/guard_place.h"
 
 namespace breakline::segment {
 
 using graph::Arg;
 using guard::GuardContext;
+using guard::SourceId;
 using torch::Inferred;
 
 namespace {
@@ -37,6 +39,20 @@ class AmbientWalk {
   const std::vector<torch::Ambient>& states_;
   size_t now_ = 0;
 };
+
+/// Strides of a tensor laid out as `before` is, for other sizes: where each size fills what the next larger stride jumps over,
+/// it does so again; gaps stay.
+void follow_strides(const OpenShapes::Sizes& before, OpenShapes::Sizes& now) {
+  const size_t rank = before.sizes.size();
+  std::vector<size_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return before.strides[a] < before.strides[b]; });
+  for (size_t i = 1; i < rank; ++i) {
+    const size_t d = order[i], inner = order[i - 1];
+    const int64_t filled = before.strides[inner] * before.sizes[inner];
+    if (filled > 0 && before.strides[d] % filled == 0) now.strides[d] = before.strides[d] / filled * now.strides[inner] * now.sizes[inner];
+  }
+}
 
 bool same_kind(const graph::TensorMeta& a, const graph::TensorMeta& b) {
   return a.dtype == b.dtype && a.device == b.device && a.requires_grad == b.requires_grad &&
@@ -198,7 +214,7 @@ std::shared_ptr<Instance> OpenShapes::make(Root& root, Segment& s, GuardContext&
       for (const guard::SourceId id : s.guards.shape_sources)
         if (s.guards.sources[static_cast<size_t>(id)].kind == guard::SourceKind::kTensorSize)
           s.guards.shape_value(id, c);
-      if (!infer_all(*g, *s.graph, s, c, *instance)) {
+      if (!infer_all(*g, *s.graph, s, c, *instance, open_sizes(s, c))) {
         PyErr_Clear();
         return instance;
       }
@@ -234,16 +250,63 @@ std::shared_ptr<Instance> OpenShapes::make(Root& root, Segment& s, GuardContext&
   return instance;
 }
 
-bool OpenShapes::infer_all(graph::Graph& g, const graph::Graph& traced, Segment& s, GuardContext& c,
-                           Instance& instance) {
+std::vector<OpenShapes::Sizes> OpenShapes::open_sizes(const Segment& s, GuardContext& c) const {
+  std::vector<Sizes> all;
   for (const int32_t i : log_.inputs) {
-    const torch::RawMeta m = torch::raw_meta(c.values[static_cast<size_t>(s.inputs[static_cast<size_t>(i)])]);
-    graph::TensorMeta& meta = g.values[static_cast<size_t>(g.inputs[static_cast<size_t>(i)])].meta;
-    meta.sizes.assign(m.sizes, m.sizes + m.rank);
-    meta.strides.assign(m.strides, m.strides + m.rank);
+    const SourceId source = s.inputs[static_cast<size_t>(i)];
+    const torch::RawMeta m = torch::raw_meta(c.values[static_cast<size_t>(source)]);
+    all.push_back({source, {m.sizes, m.sizes + m.rank}, {m.strides, m.strides + m.rank}});
+  }
+  return all;
+}
+
+bool OpenShapes::would_fit(Segment& s, GuardContext& c, const std::vector<Sizes>& sizes, Misfit& misfit) {
+  std::vector<Sizes> now = sizes;
+  const std::vector<Sizes> present = open_sizes(s, c);
+  for (size_t i = 0; i < now.size(); ++i) follow_strides(present[i], now[i]);
+  Instance scratch;
+  graph::Graph g = *s.graph;
+  bool good = false;
+  try {
+    s.guards.begin_shapes(c, &g);
+    for (const SourceId id : s.guards.shape_sources) {
+      const guard::Source& x = s.guards.sources[static_cast<size_t>(id)];
+      if (x.kind != guard::SourceKind::kTensorSize) continue;
+      const auto at = std::find_if(now.begin(), now.end(), [&](const Sizes& o) { return o.source == x.parent; });
+      if (at == now.end()) {
+        s.guards.shape_value(id, c);
+        continue;
+      }
+      c.owned.push_back(py::check(PyLong_FromLongLong(at->sizes[static_cast<size_t>(x.index)])));
+      c.values[static_cast<size_t>(id)] = c.owned.back().get();
+    }
+    good = infer_all(g, *s.graph, s, c, scratch, now);
+    if (!good) {
+      if (failed_record_ && failed_record_->node >= 0 && s.graph->nodes[static_cast<size_t>(failed_record_->node)].origin)
+        misfit.frames = s.graph->nodes[static_cast<size_t>(failed_record_->node)].origin->frames;
+    } else if (!s.guards.check_shapes(c)) {
+      good = false;
+      misfit.place = trace::guard_place(s.guards.step(c.failed_step));
+    }
+  } catch (py::PythonError&) {
+    good = false;
+  }
+  PyErr_Clear();
+  c.shapes = nullptr;  // the graph was ours
+  return good;
+}
+
+bool OpenShapes::infer_all(graph::Graph& g, const graph::Graph& traced, Segment& s, GuardContext& c,
+                           Instance& instance, const std::vector<Sizes>& sizes) {
+  failed_record_ = nullptr;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    graph::TensorMeta& meta = g.values[static_cast<size_t>(g.inputs[static_cast<size_t>(log_.inputs[i])])].meta;
+    meta.sizes = sizes[i].sizes;
+    meta.strides = sizes[i].strides;
   }
   AmbientWalk walk(log_.ambients);
   for (const trace::ShapeRecord& r : log_.records) {
+    failed_record_ = &r;
     if (!walk.enter(r.ambient)) return false;
     graph::Node question;
     graph::Node& node = r.node >= 0 ? g.nodes[static_cast<size_t>(r.node)] : question;
@@ -275,6 +338,7 @@ bool OpenShapes::infer_all(graph::Graph& g, const graph::Graph& traced, Segment&
         return false;
     }
   }
+  failed_record_ = nullptr;
   for (const auto& [id, offset] : log_.offsets)
     if (g.values[static_cast<size_t>(id)].meta.storage_offset != offset) return false;
   for (size_t i = 0; i < g.nodes.size(); ++i)

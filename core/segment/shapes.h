@@ -49,6 +49,22 @@ class OpenShapes {
   /// Makes that instance, or a better plan for it; the guards are to be checked again afterwards, for Python
   /// code may have run meanwhile. False: there can be none for such a call. In a TraceTurn.
   bool prepare(Root& root, Segment& segment, guard::GuardContext& context);
+  /// Sizes of one open input of the call.
+  struct Sizes {
+    guard::SourceId source = guard::kNoSource;
+    std::vector<int64_t> sizes, strides;
+  };
+  std::vector<Sizes> open_sizes(const Segment& segment, guard::GuardContext& context) const;
+  /// Where sizes would have made the trace another one: the frames of an operation, or "FILE:LINE" of a comparison.
+  struct Misfit {
+    std::vector<graph::OriginFrame> frames;
+    std::string place;
+    bool known() const { return !frames.empty() || !place.empty(); }
+  };
+  /// Whether the segment would serve a call like the present one with other sizes (of the open inputs, in the order of
+  /// `open_sizes`; strides follow from them). Keeps nothing, but Python code may run, and what `context` has of sizes is
+  /// lost. In a TraceTurn, after the segment's own first instance was made.
+  bool would_fit(Segment& segment, guard::GuardContext& context, const std::vector<Sizes>& sizes, Misfit& misfit);
   const std::vector<std::shared_ptr<Instance>>& instances() const { return instances_; }
 
  private:
@@ -56,13 +72,14 @@ class OpenShapes {
   std::shared_ptr<Instance> known();
   std::shared_ptr<Instance> make(Root& root, Segment& segment, guard::GuardContext& context);
   bool infer_all(graph::Graph& graph, const graph::Graph& traced, Segment& segment,
-                 guard::GuardContext& context, Instance& instance);
+                 guard::GuardContext& context, Instance& instance, const std::vector<Sizes>& sizes);
 
   static constexpr size_t kMost = 48;  ///< instances kept; the one unused for longest goes first
   trace::ShapeLog log_;
   std::vector<int64_t> key_;
   std::vector<std::shared_ptr<Instance>> instances_;  ///< most recently used first
   bool first_made_ = false;
+  const trace::ShapeRecord* failed_record_ = nullptr;  ///< of the last `infer_all` that came out otherwise
 };
 
 /// A plan for the segment's device, or for PyTorch's own operators one by one when `quick`.

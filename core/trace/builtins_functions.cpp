@@ -279,7 +279,7 @@ Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   bool constants = true;
   for (Value* x : items) {
     Value* r = key ? t.call_nested(key, {x}) : x;
-    PyObject* c = t.constant_of(r);
+    PyObject* c = t.force(r)->kind == Kind::kLive && r->dynamic ? nullptr : t.constant_of(r);  // open numbers are compared
     constants = constants && c;
     keys.push_back(r);
     if (constants) py::check_status(PyList_Append(ranks.get(), c));
@@ -406,7 +406,8 @@ Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   return t.fold(f, a, k);
 }
 Value* do_divmod(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  if (t.force(a[0])->kind == Kind::kTensor || t.force(a[1])->kind == Kind::kTensor)
+  const auto apart = [&](Value* v) { return t.force(v)->kind == Kind::kTensor || (v->kind == Kind::kLive && v->dynamic); };
+  if (apart(a[0]) || apart(a[1]))
     return t.tuple({t.binary(2, a[0], a[1]), t.binary(6, a[0], a[1])});
   return t.fold(f, a, k);
 }

@@ -192,6 +192,11 @@ bool Tracer::same(Value* a, Value* b) {
   auto weak = [](Value* v) { return v->kind == Kind::kInstance && v->object == reinterpret_cast<PyObject*>(&_PyWeakref_RefType); };
   if (weak(a) && weak(b)) return same(a->items[0], b->items[0]);
   if ((weak(a) || weak(b)) && type_of(a) == type_of(b)) stop("builtin", {{"function", "is"}, {"arg_types", "weakref"}});
+  const auto open = [](Value* v) { return v->kind == Kind::kLive && v->dynamic && v->type_guarded; };
+  // Whatever number it is, it is nothing of another type.
+  if ((open(a) && b->kind == Kind::kConstant && Py_TYPE(a->object) != Py_TYPE(b->object)) ||
+      (open(b) && a->kind == Kind::kConstant && Py_TYPE(a->object) != Py_TYPE(b->object)))
+    return false;
   if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
   if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
   if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {
@@ -296,7 +301,8 @@ bool Tracer::contains(Value* c, Value* k) {
       return false;
     }
     case Kind::kConstant: {
-      PyObject* o = constant_of(k);
+      const bool each = k->kind == Kind::kLive && k->dynamic && PyTuple_CheckExact(c->object);  // an open number stays open
+      PyObject* o = each ? nullptr : constant_of(k);
       if (!o) {
         if (PyRange_Check(c->object) || PyTuple_Check(c->object)) {
           for (Value* x : drain(c))

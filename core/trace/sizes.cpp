@@ -4,6 +4,7 @@
 // can be repeated for other sizes (segment/shapes.h).
 #include <algorithm>
 
+#include "core/guard/marks.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -51,17 +52,6 @@ bool is_math_prod(PyObject* f) {
   return f == prod;
 }
 
-/// The dimensions that a set of the tensor's own marks.
-void add_marks(PyObject* dict, const char* name, std::vector<bool>& marked) {
-  PyObject* set = PyDict_GetItemString(dict, name);
-  if (!set || !PyAnySet_Check(set)) return;
-  for (size_t d = 0; d < marked.size(); ++d) {
-    py::Ref number = py::check(PyLong_FromSize_t(d));
-    if (PySet_Contains(set, number.get()) == 1) marked[d] = true;
-  }
-  PyErr_Clear();
-}
-
 }  // namespace
 
 std::string size_hint(const std::string& path, size_t dim) {
@@ -73,14 +63,16 @@ std::vector<bool> Tracer::open_dims(Value* v, const graph::TensorMeta& m) {
   if (closed_all_ || v->source < 0 || !rank || rank >= static_cast<size_t>(guard::kMostDims) ||
       sources_[v->source].kind == SourceKind::kObject)
     return {};
-  std::vector<bool> open(rank, false), marked(rank, false), fixed(rank, false);
-  PyObject** place = _PyObject_GetDictPtr(v->object);
-  if (place && *place) {
-    add_marks(*place, "_dynamo_dynamic_indices", marked);
-    add_marks(*place, "_dynamo_weak_dynamic_indices", marked);
-    add_marks(*place, "_dynamo_static_indices", fixed);
+  std::vector<bool> open(rank, false);
+  uint64_t hard = 0, weak = 0, fixed = 0;
+  if (PyObject** place = _PyObject_GetDictPtr(v->object); place && *place) {
+    hard = guard::marked_dims(v->object);
+    weak = guard::dims_in(v->object, "_dynamo_weak_dynamic_indices");
+    fixed = guard::dims_in(v->object, "_dynamo_static_indices") & ~hard;
+    if (hard) guard::note_marks();
   }
-  const bool any_mark = std::find(marked.begin(), marked.end(), true) != marked.end();
+  const auto has = [](uint64_t bits, size_t d) { return d < 64 && (bits >> d & 1); };
+  const bool any_mark = hard || weak;
   const bool all = options_.open_sizes && std::string_view(Py_TYPE(v->object)->tp_name) == "Tensor";
   if (!any_mark && !all && hints_.dynamic.empty()) return {};
   std::string path;
@@ -88,8 +80,8 @@ std::vector<bool> Tracer::open_dims(Value* v, const graph::TensorMeta& m) {
   if (closed_.contains(path)) return {};
   bool any = false;
   for (size_t d = 0; d < rank; ++d) {
-    if (fixed[d] || m.sizes[d] < 2) continue;
-    open[d] = marked[d] || all || (!hints_.dynamic.empty() && hints_.dynamic.contains(size_hint(path, d)));
+    if (has(fixed, d) || m.sizes[d] < 2) continue;
+    open[d] = has(hard | weak, d) || all || (!hints_.dynamic.empty() && hints_.dynamic.contains(size_hint(path, d)));
     any = any || open[d];
   }
   if (!any) return {};

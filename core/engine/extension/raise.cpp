@@ -4,6 +4,7 @@
 
 #include "core/diagnose/reasons.h"
 #include "core/engine/extension/compiled_function.h"
+#include "core/segment/constraints.h"
 #include "core/segment/machine.h"
 
 namespace breakline::engine {
@@ -86,9 +87,29 @@ void raise_break(segment::Root& root, const trace::BreakInfo& info, const policy
   if (!PyErr_Occurred()) PyErr_SetObject(PyExc_RuntimeError, body.get());
 }
 
+void raise_constraint(const std::string& message, const std::vector<graph::OriginFrame>& frames, bool out_of_range) {
+  py::Ref list = py::Ref::steal(PyList_New(0));
+  for (const graph::OriginFrame& f : frames) {
+    py::Ref e = list ? py::Ref::steal(Py_BuildValue("(sisiii)", f.file.c_str(), f.line, f.function.c_str(), f.column, f.end_line, f.end_column))
+                     : py::Ref();
+    if (!e || PyList_Append(list.get(), e.get()) < 0) return;
+  }
+  std::string text = message;
+  if (!frames.empty()) text += (out_of_range ? "\n\nfrom user code:\n" : "\n\nUser stack:\n") + user_stack(list.get());
+  py::Ref body = py::Ref::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  py::Ref details = py::Ref::steal(Py_BuildValue("{sO}", "frames", list.get()));
+  if (!body || !details) return;
+  py::Ref error = factory() ? py::Ref::steal(PyObject_CallFunction(factory().get(), "sOO", "constraint", body.get(), details.get())) : py::Ref();
+  if (error && PyExceptionInstance_Check(error.get())) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  else if (!PyErr_Occurred()) PyErr_SetObject(PyExc_RuntimeError, body.get());
+}
+
 }  // namespace
 
-void install_error_raiser() { segment::set_error_raiser(raise_break); }
+void install_error_raiser() {
+  segment::set_error_raiser(raise_break);
+  segment::set_constraint_raiser(raise_constraint);
+}
 void set_error_factory(PyObject* callable) { factory() = py::Ref::borrow(callable); }
 
 }  // namespace breakline::engine

@@ -6,14 +6,16 @@ clauses written for torch.compile keep working. Importing that module is slow, s
 classes, where no `except` clause can tell the difference.
 """
 
+import importlib
 import threading
 import traceback
 
-# our name → (class in torch._dynamo.exc, base where PyTorch has no such class)
+# our name → (class in torch._dynamo.exc or module with a class of that name, base where PyTorch has no such class)
 _BASES = {
     "Unsupported": ("Unsupported", RuntimeError),
     "InternalTorchDynamoError": ("InternalTorchDynamoError", RuntimeError),
     "FailOnRecompileLimitHit": ("FailOnRecompileLimitHit", Exception),
+    "ConstraintViolationError": ("torch.fx.experimental.symbolic_shapes", RuntimeError),
 }
 
 # kind given by the engine → our name
@@ -21,6 +23,7 @@ _KINDS = {
     "unsupported": "Unsupported",
     "internal": "InternalTorchDynamoError",
     "recompile_limit": "FailOnRecompileLimitHit",
+    "constraint": "ConstraintViolationError",
 }
 
 _classes = {}
@@ -95,9 +98,12 @@ def _class(name):
         if name not in _classes:
             torch_name, fallback = _BASES[name]
             try:
-                from . import standin
+                if "." in torch_name:
+                    base = getattr(importlib.import_module(torch_name), name)
+                else:
+                    from . import standin
 
-                base = getattr(standin.real_dynamo().exc, torch_name, fallback)
+                    base = getattr(standin.real_dynamo().exc, torch_name, fallback)
             except ImportError:
                 base = fallback  # without PyTorch there is no class to derive from
             _classes[name] = _make_class(name, base)

@@ -2,31 +2,59 @@
 """Marks on tensors that say which of their sizes compiled code leaves open. They are the attributes that PyTorch's own
 functions of these names set, so either kind is understood. In traced code the calls do nothing."""
 
+import dataclasses
+
 from . import _native
 
 
-def _mark(tensor, index, attribute):
+@dataclasses.dataclass(frozen=True)
+class DimRange:
+    """Bounds of a marked size; None is open."""
+
+    dim: int
+    min: "int | None"
+    max: "int | None"
+
+
+def _dims(index):
     dims = index if isinstance(index, (list, tuple)) else [index]
     for dim in dims:
         if not isinstance(dim, int):
-            raise TypeError(f"index must be an int or a list of ints, not {dim!r}")
-        if not -tensor.dim() <= dim < tensor.dim():
-            raise IndexError(f"dimension {dim} is out of range for a tensor of {tensor.dim()} dimensions")
+            raise AssertionError(f"index must be an int, or a list or tuple of ints, not {dim!r}")
+    return dims
+
+
+def _mark(tensor, index, attribute):
     known = getattr(tensor, attribute, None)
     if known is None:
         known = set()
         setattr(tensor, attribute, known)
-    known.update(dim % tensor.dim() for dim in dims)
+    known.update(_dims(index))
+    tensor._has_dynamo_dim_marking = True
 
 
-def mark_dynamic(t, index, *, min=None, max=None, hint_override=None, specialize_on=None):
-    """Leaves size `index` (an int, or several) of the tensor `t` open: one graph serves all sizes from 2 on for which the
-    code does the same. Code that looks at the size gets a variant for each outcome; that is no error here."""
-    _mark(t, index, "_dynamo_dynamic_indices")
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """Leaves size `index` (an int, or several) of the tensor `t` open: one graph serves all sizes from 2 on, within `min` and
+    `max`, for which the code does the same. Code that fixes the size (a comparison that only this one passes, a view of
+    constants, its rows one by one) is told so by a ConstraintViolationError when it is compiled, and so is a size out of the
+    bounds. As in PyTorch, a dimension that the tensor doesn't have, or a negative one, is no error and binds nothing."""
+    dims = _dims(index)
+    _mark(t, dims, "_dynamo_dynamic_indices")
+    if not hasattr(t, "_dynamo_dynamic_range"):
+        t._dynamo_dynamic_range = set()
+    t._dynamo_dynamic_range.update(DimRange(dim, min, max) for dim in dims)
+    extension = _native.load_quietly()
+    if extension:
+        extension.set_option("marks_in_use", 1)
 
 
-def maybe_mark_dynamic(t, index, *, min=None, max=None, hint_override=None, specialize_on=None, **_ignored):
-    """The same; PyTorch tells the two apart by what they do about code that looks at the size."""
+def maybe_mark_dynamic(t, index):
+    """The same without the promise: code that looks at the size gets a variant for each outcome."""
+    _mark(t, index, "_dynamo_weak_dynamic_indices")
+
+
+def mark_unbacked(t, index, *_args, **_options):
+    """Open like `maybe_mark_dynamic`."""
     _mark(t, index, "_dynamo_weak_dynamic_indices")
 
 
@@ -37,5 +65,5 @@ def mark_static(t, index=None):
         _mark(t, list(range(t.dim())) if index is None else index, "_dynamo_static_indices")
 
 
-for _function in (mark_dynamic, maybe_mark_dynamic, mark_static):
+for _function in (mark_dynamic, maybe_mark_dynamic, mark_unbacked, mark_static):
     _native.register(_function, "nothing")

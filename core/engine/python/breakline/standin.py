@@ -185,7 +185,7 @@ _NAMES = {
     "maybe_mark_dynamic": sizes.maybe_mark_dynamic,
     "mark_static": sizes.mark_static,
     "mark_static_address": _mark_nothing,
-    "mark_unbacked": sizes.maybe_mark_dynamic,
+    "mark_unbacked": sizes.mark_unbacked,
     "substitute_in_graph": _no_registration,
     "disallow_in_graph": markers.disable,
     "forbid_in_graph": _no_registration,
