@@ -13,6 +13,7 @@
 #include "core/segment/region.h"
 #include "core/segment/turn.h"
 #include "core/segment/variation.h"
+#include "core/torch/modes.h"
 #include "core/torch/tensor.h"
 #include "core/trace/guard_place.h"
 
@@ -240,6 +241,10 @@ class Run {
   /// Executes until an exception was handled or the root is done.
   Next run_to_exception(PyObject** result);
   Next run_loop(Segment& s, PyObject** result);
+  /// A break at the present instruction because a mode or transform is in force, which has to see each call.
+  void note_mode(const std::string& why);
+  /// Executes until none is any more, or the root is done.
+  Next run_in_mode(PyObject** result);
   /// Runs as plain Python until fewer than `depth` frames are left; functions of the user that are called are compiled.
   Next run_plainly(size_t depth, bool region, PyObject** result);
   PyObject* run_rest();
@@ -552,6 +557,46 @@ Run::Next Run::run_plainly(size_t depth, bool region, PyObject** result) {
   return Next::kSite;
 }
 
+void Run::note_mode(const std::string& why) {
+  trace::BreakInfo info;
+  info.reason = why;
+  if (std::string name = torch::innermost_mode(); !name.empty()) info.arguments = {{"class", name}};
+  for (const resume::Frame& f : state_.frames) {
+    trace::PlaceFrame place;
+    place.file = f.code->file;
+    place.function = place.code_name = f.code->name;
+    place.position = f.code->position(std::max(0, &f == &state_.top() ? f.pc : f.pc - 1));
+    info.place.push_back(std::move(place));
+  }
+  const int index = root_.break_index(info);
+  BreakRecord& record = root_.breaks[static_cast<size_t>(index)];
+  // PyTorch follows such code: no policy calls it an error.
+  record.policy.error = false;
+  record.policy.source = "value-read";
+  if (!record.events++) ++root_.stats.breaks;
+}
+
+Run::Next Run::run_in_mode(PyObject** result) {
+  do {
+    ++coverage().ops_executor;
+    Outcome outcome;
+    {
+      RegionScope scope(ambient_, region_);
+      outcome = resume::execute(state_);
+    }
+    if (outcome == Outcome::kRaised || outcome == Outcome::kReraised) return after_raise(outcome == Outcome::kReraised, result);
+    if (outcome == Outcome::kReturn) {
+      if (PyObject* r = resume::deliver_return(state_)) {
+        *result = r;
+        return Next::kDone;
+      }
+      if (PyErr_Occurred()) return after_raise(false, result);
+    }
+  } while (!torch::current_ambient().traceable(nullptr));
+  site_ = root_.site_for(state_, lines_of(state_), nullptr, {});
+  return Next::kSite;
+}
+
 Run::Next Run::run_loop(Segment& s, PyObject** result) {
   size_t depth = state_.frames.size();
   while (state_.frames.size() == depth && state_.top().pc >= s.loop_start && state_.top().pc <= s.loop_end) {
@@ -606,13 +651,12 @@ PyObject* Run::go() {
       if (full) ++site.misses;
       if (std::string why; full || (torch::available() && !torch::current_ambient().traceable(&why))) {
         // Modes and transforms see every operation: nothing is traced while one is in force.
-        const bytecode::Code* code = site.frames.back().code;
-        if (!full) root_.skip(code->qualname, code->file, code->first_line, why);
         if (!progress) ++coverage().roots_traced;
         progress = true;
         previous_ = nullptr;
         PyObject* result = nullptr;
-        switch (step(nullptr, ambient_, &result)) {
+        if (!full) note_mode(why);
+        switch (full ? step(nullptr, ambient_, &result) : run_in_mode(&result)) {
           case Next::kDone: return result;
           case Next::kError: return nullptr;
           case Next::kSite: continue;

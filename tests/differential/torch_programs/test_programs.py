@@ -133,6 +133,102 @@ def compare(make, plan):
     return "", lines
 
 
+class FunctionLog(torch.overrides.TorchFunctionMode):
+    reason = "torch-function-mode"
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
+class DispatchLog(torch.utils._python_dispatch.TorchDispatchMode):
+    reason = "dispatch-mode"
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def mode_shapes(mode):
+    """Functions around, beside and inside regions of a mode, and the least number of graphs each should have."""
+
+    def helper(x):
+        return (x + 1).sin()
+
+    def plain(x):
+        return helper(x * 2).cos()
+
+    def region(x):
+        y = (x * 2).relu()
+        with mode:
+            z = helper(y) + torch.ones(3)
+        return (z.exp() + 1).tanh()
+
+    def in_a_loop(x):
+        for i in range(3):
+            x = x * 2 + i
+            with mode:
+                for _ in range(2):
+                    x = helper(x)
+        return x - 1
+
+    def raises(x):
+        y = x * 2
+        try:
+            with mode:
+                y = helper(y)
+                y = y @ torch.ones(7, 7)
+        except RuntimeError as e:
+            y = y + len(str(e))
+        return y.sin()
+
+    def nested(x):
+        with mode, torch.no_grad():
+            y = helper(x)
+            with torch.overrides.BaseTorchFunctionMode():
+                y = y * 2
+        return y + 1
+
+    return {"around": (plain, 0), "region": (region, 2), "loop": (in_a_loop, 2), "raises": (raises, 2), "nested": (nested, 1)}
+
+
+def modes(tally):
+    """What a mode in force sees of compiled code is what it sees of plain Python, in order; the code before and after is compiled."""
+    import breakline
+
+    for cls in (FunctionLog, DispatchLog):
+        mode = cls()
+        for name, (function, graphs) in mode_shapes(mode).items():
+            compiled = breakline.compile(function, plan="replay")
+            x = torch.tensor([0.1, 0.2, 0.3])
+            same = True
+            for _ in range(3):
+                outcomes = []
+                for run in (function, compiled):
+                    mode.seen = []
+                    with mode if name == "around" else contextlib.nullcontext():
+                        result = run(x)
+                    outcomes.append((result.tolist(), mode.seen))
+                same = same and outcomes[0] == outcomes[1] and len(outcomes[0][1]) > 1
+            report = compiled.report()
+            found = (report if "breaks" in report else report["targets"][0])["breaks"]
+            stats = compiled.stats
+            tally.check(f"{cls.__name__} {name}: the same calls", same, outcomes)
+            tally.check(f"{cls.__name__} {name}: a break with its reason", cls.reason in [b["reason"] for b in found] and not stats["skipped"], (found, stats))
+            tally.check(f"{cls.__name__} {name}: the rest is compiled", stats["graphs"] >= graphs, stats)
+            if name == "around":
+                compiled(x)
+                tally.check(f"{cls.__name__} {name}: compiled without it", compiled.stats["graphs"] == 1, compiled.stats)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
@@ -142,6 +238,8 @@ def main():
     import breakline  # noqa: F401  before the forks
 
     tally = Tally("programs about PyTorch")
+    if re.search(given.only, "modes"):
+        modes(tally)
     for name, make in PROGRAMS.items():
         if not re.search(given.only, name):
             continue
