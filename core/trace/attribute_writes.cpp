@@ -79,7 +79,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
   }
   PyTypeObject* t = type_of(o);
   PyObject* f = lookup(t, py::intern("__setattr__"));
-  if (f && PyFunction_Check(f)) {
+  if (f && (PyFunction_Check(f) || f == py::type_lookup(&PyDict_Type, py::intern("__setitem__")))) {
     call_nested(constant(f), {o, constant(name), v});
     return;
   }
@@ -152,7 +152,7 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     stop("foreign-mutation", {{"class", describe(o)}, {"name", std::string(py::utf8(name))}});
   PyTypeObject* t = type_of(o);
   PyObject* f = lookup(t, py::intern("__delattr__"));
-  if (f && PyFunction_Check(f)) {
+  if (f && (PyFunction_Check(f) || f == py::type_lookup(&PyDict_Type, py::intern("__delitem__")))) {
     call_nested(constant(f), {o, constant(name)});
     return;
   }

@@ -552,7 +552,10 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     stop("native-object", {{"class", t->tp_name}, {"name", "__doc__"}});
   PyObject* getter = lookup(t, py::intern("__getattribute__"));
   PyObject* fallback = generic ? nullptr : lookup(t, py::intern("__getattr__"));
-  if (fallback && !PyFunction_Check(fallback)) fallback = nullptr;
+  const auto fall_back = [&] {  // dict.__getitem__ for one is no function of Python
+    if (PyFunction_Check(fallback)) return call_nested(constant(fallback), {o, constant(name)});
+    return call_nested(bind(fallback, o, t, py::intern("__getattr__")), {constant(name)});
+  };
   if (o->kind == Kind::kLive && is_thread_local(t)) {
     for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
       if (e->kind == Effect::kOwnSet && e->target == o && PyUnicode_Compare(e->name, name) == 0) return e->value;
@@ -568,7 +571,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     if (PyFunction_Check(getter)) {
       if (!fallback) return call_nested(constant(getter), {o, constant(name)});
       Value* v = catching(PyExc_AttributeError, [&] { return call_nested(constant(getter), {o, constant(name)}); });
-      return v ? v : call_nested(constant(fallback), {o, constant(name)});
+      return v ? v : fall_back();
     }
     if (!reads_generically(t)) {
       if (t == partial_type() || t == &PyMethod_Type || (o->kind == Kind::kLive && PyWeakref_CheckRef(o->object)) ||
@@ -579,7 +582,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     }
   }
   if (!fallback) return plain_attribute(o, t, name, missing);
-  if (o->kind == Kind::kLive && is_module(o->object) &&
+  if (o->kind == Kind::kLive && is_module(o->object) && PyFunction_Check(fallback) &&
       py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fallback))->co_filename).ends_with("torch/nn/modules/module.py")) {
     bool absent = false;
     Value* v = plain_attribute(o, t, name, &absent);
@@ -589,7 +592,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
       Value* d = dict_get(instance_dict(o), py::intern(part));
       if (!d) continue;
       force(d);
-      if (d->kind != Kind::kDict) return call_nested(constant(fallback), {o, constant(name)});
+      if (d->kind != Kind::kDict) return fall_back();
       if (Value* x = dict_get(d, name)) return x;
     }
     if (missing) {
@@ -604,7 +607,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
   Value* v = may_raise ? catching(PyExc_AttributeError, [&] { return plain_attribute(o, t, name, &absent); })
                        : plain_attribute(o, t, name, &absent);
   if (v && !absent) return v;
-  return call_nested(constant(fallback), {o, constant(name)});
+  return fall_back();
 }
 
 Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* missing) {

@@ -4,6 +4,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/numpy_errors.h"
+#include "core/trace/operand_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -347,6 +348,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (b->kind == Kind::kIdentity) b = number_of_identity(*this, b);
   int base = op % 13;
   bool in_place = op >= 13;
+  a = plain_of_enum(*this, a, {kBinary[base].method, in_place ? kInPlaceMethods[base] : nullptr});
+  b = plain_of_enum(*this, b, {kBinary[base].reflected});
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     bool known = other->kind == Kind::kTensor || other->kind == Kind::kConstant || (other->kind == Kind::kLive && other->dynamic);
@@ -437,7 +440,10 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       a->items.insert(a->items.end(), more.begin(), more.end());
       return a;
     }
-    if (list_a == list_b && !(a->kind == Kind::kTuple && a->type) && !(b->kind == Kind::kTuple && b->type)) {
+    const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do
+      return v->kind != Kind::kTuple || !v->type || lookup(v->type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
+    };
+    if (list_a == list_b && joins_plainly(a, "__add__") && joins_plainly(b, "__radd__")) {
       Values all = drain(a);
       Values more = drain(b);
       all.insert(all.end(), more.begin(), more.end());
@@ -497,6 +503,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return a;
     }
   }
+  if (Value* r = view_operation(*this, kBinary[base].method, a, b)) return r;
   if (in_place)
     if (Value* f = special_method(a, kInPlaceMethods[base])) {
       Value* r = force(call_nested(f, {a, b}));

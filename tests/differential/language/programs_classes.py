@@ -1159,6 +1159,59 @@ def multiple_inheritance_of_dict(x, n):
     return x, m.twice(), m
 
 
+class Axis(enum.IntEnum):
+    ROW = 0
+    COL = 1
+    LONG = 7
+
+
+class Mark(str, enum.Enum):
+    A = "a"
+
+
+class Owned(enum.IntEnum):
+    P = 3
+
+    def __add__(self, other):
+        return "own", other
+
+    __radd__ = __add__
+
+
+@case
+def enum_members_as_numbers(x, n):
+    tensors = x * Axis.LONG, Axis.LONG * x, x + Owned.P, x.view(1, 3).sum(dim=Axis.COL), x[Axis.COL], torch.zeros(Axis.LONG).shape
+    plain = Axis.LONG + 1, n - Axis.LONG, Axis.LONG / 2, 2**Axis.COL, type(Axis.LONG + Axis.COL).__name__, -Axis.LONG, [0] * Axis.LONG
+    return tensors, plain, Mark.A + "x", "y" + Mark.A, Mark.A * 2, Owned.P + 1, 1 + Owned.P, [1, 2][Axis.COL], list(range(Axis.LONG))
+
+
+class AttributeDict(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+KEPT_DICT = AttributeDict(z=1)
+
+
+@case
+def dict_methods_as_attribute_methods(x, n):
+    d = AttributeDict(a=n)
+    d.b = x
+    d.c = AttributeDict()
+    d.c.k = n + 1
+    del d.a
+    kept = KEPT_DICT
+    kept.n = n
+    said = []
+    for attempt in (lambda: d.nope, lambda: kept.nope, lambda: hasattr(d, "nope"), lambda: delattr(d, "nope")):
+        try:
+            attempt()
+        except KeyError as e:
+            said.append(e.args)
+    return d.b * d.c.k, sorted(d), d.c, dict(kept), hasattr(kept, "n"), said
+
+
 @case
 def ordered_things(x, n):
     od = collections.OrderedDict(a=1, b=2)

@@ -14,6 +14,7 @@ import operator
 import re
 import string
 import types
+import typing
 
 from cases import table
 
@@ -1091,6 +1092,38 @@ PLAIN = Plain()
 PLAIN.a, PLAIN.b = 1, 2
 GIVEN = {"a": 0, "b": 1, "c": 2}
 RECENT = {"p": 0, "q": 0, "r": 0}
+
+
+class Joined(typing.NamedTuple):
+    a: int
+    b: int = 2
+
+
+class Adding(typing.NamedTuple):
+    a: int
+
+    def __add__(self, other):
+        return "added"
+
+
+@case
+def named_tuples_joined(x, n):
+    p = Joined(n)
+    q = p
+    q += (5,)
+    return x + 1, p + (1,), (0,) + p, p + p, q, type(p + p).__name__, Adding(1) + (2,), (3,) + Adding(1)
+
+
+@case
+def views_of_dicts_as_sets(x, n):
+    d, e = {i * 37 % 50: i for i in range(12)}, {i * 11 % 50: i for i in range(20 + n)}
+    k = d.keys()
+    keys = [k & e.keys(), e.keys() & k, k | e.keys(), k - e.keys(), k ^ e.keys(), k & {1, 37, 24}, {1, 37, 24} & k, k & [37, 37, 0], k - [37]]
+    more = [{0, 99} | k, {0, 99} - k, [0, 99] - k, frozenset([0, 37]) & k, k & set(range(60)), {"a": x}.keys() & {"a", "b"}]
+    items = [d.items() & e.items(), d.items() - e.items(), d.items() | {(1, 2)}]
+    held = {1, 2}
+    held |= k
+    return x + 1, [list(s) for s in keys + more + items], list(held)
 
 
 @case
