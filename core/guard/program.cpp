@@ -200,6 +200,7 @@ bool GuardProgram::fetch(SourceId id, GuardContext& c) {
       }
       break;
     }
+    case SourceKind::kDraw:
     case SourceKind::kQuery: {
       py::Ref args = py::Ref::steal(PyTuple_GetSlice(s.key.get(), 1, PyTuple_GET_SIZE(s.key.get())));
       out = args ? own(c, PyObject_CallObject(PyTuple_GET_ITEM(s.key.get(), 0), args.get())) : nullptr;
@@ -294,6 +295,17 @@ bool GuardProgram::check(GuardContext& c) {
     if (snapshot_ && successes_ > 3) ++snapshot_misses_;  // something it watches changes on every call
     if (!snapshot_) snapshot_ = std::make_unique<Snapshot>();
     snapshot_->record(*this, c);
+  }
+  return true;
+}
+
+bool GuardProgram::draw(GuardContext& c) {
+  for (const Drawn& d : drawn) {
+    if (!fetch(d.source, c)) {
+      PyErr_Clear();
+      return false;
+    }
+    if (Py_TYPE(c.values[static_cast<size_t>(d.source)]) != d.type) return false;
   }
   return true;
 }

@@ -107,6 +107,16 @@ class GuardProgram {
   std::vector<SourceId> shape_sources;  ///< parents before children
   std::vector<SourceId> shape_roots;    ///< numbers that such sources are made from
 
+  /// Random numbers that the segment takes from Python and what it makes of them, with the class that each has to have:
+  /// fetched in this order when the segment runs, never for a check.
+  struct Drawn {
+    SourceId source;
+    PyTypeObject* type;
+  };
+  std::vector<Drawn> drawn;
+  /// Fetches `drawn`, which moves the generators on. False, with no error set, where one fails or is of another class.
+  bool draw(GuardContext& context);
+
   /// True when every step holds; then context.values has every fetched source. Never leaves an error set.
   bool check(GuardContext& context);
   /// Moves the steps that hang on sizes from `steps` to `shape_steps`; `used`: further sources that do or may. Once, after the trace.

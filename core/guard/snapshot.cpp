@@ -27,6 +27,7 @@ bool Snapshot::supported() { return true; }
 
 void Snapshot::record(GuardProgram& p, GuardContext& c) {
   const bool first = seen_.size() != p.sources.size();
+  for (const GuardProgram::Drawn& d : p.drawn) c.values[static_cast<size_t>(d.source)] = nullptr;  // of the last run
   // Which sources give the same object again and again is known from the second time on. An object of one
   // check alone has its address by chance.
   varied_.resize(p.sources.size(), false);

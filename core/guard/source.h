@@ -32,6 +32,7 @@ enum class SourceKind : uint8_t {
   kDictKey,       ///< `index`-th key of a dict, in order
   kExpression,    ///< key = operator callable applied to parent and `second` (none: to parent alone)
   kQuery,         ///< key = tuple (callable, arguments…): a question about the process that runs no user code
+  kDraw,          ///< key = tuple (callable, arguments…) that gives another number each time; see GuardProgram::draw
   kTensorSize,    ///< size of dimension `index` of a tensor
   kNodeSize,      ///< size of a graph's value: `index` = value * kMostDims + dimension; see GuardContext::shapes
 };

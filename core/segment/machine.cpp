@@ -119,6 +119,23 @@ void skip_body(State& state, bool whole) {
   Py_DECREF(old);
 }
 
+/// The state of Python's own generator, as `random` gives and takes it.
+struct PythonRandom {
+  py::Ref random, state;
+
+  bool save() {
+    random = py::Ref::steal(PyImport_ImportModule("random"));
+    state = random ? py::Ref::steal(PyObject_CallMethod(random.get(), "getstate", nullptr)) : py::Ref();
+    return static_cast<bool>(state);
+  }
+  void restore() {
+    if (!state) return;
+    py::SavedError saved;
+    Py_XDECREF(PyObject_CallMethod(random.get(), "setstate", "(O)", state.get()));
+    PyErr_Clear();
+  }
+};
+
 /// A copy of what a failing segment may have changed before it failed.
 struct Restorer {
   struct Saved {
@@ -375,6 +392,13 @@ void Run::note_edge(Segment& to) {
 
 Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   *failed = false;
+  PythonRandom before;
+  if (!s.guards.drawn.empty() && (!before.save() || !s.guards.draw(context_))) {
+    PyErr_Clear();
+    before.restore();
+    *failed = true;
+    return Next::kSite;
+  }
   outputs.items.assign(s.graph->outputs.size(), nullptr);
   graph::Plan* plan = instance_ ? instance_->plan : s.plan.get();
   const Restoration& restoration = instance_ ? instance_->restoration : s.restoration;
@@ -410,6 +434,7 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   PyErr_Clear();
   std::fill(outputs.items.begin(), outputs.items.end(), nullptr);
   if (restorable) restorer.restore();
+  before.restore();
   if (s.with_torch && !torch::ambient_matches(s.ambient)) torch::restore_ambient(s.ambient);
   return Next::kSite;
 }

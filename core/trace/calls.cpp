@@ -384,6 +384,10 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
         PyTypeObject* type = self->kind == Kind::kLive ? Py_TYPE(self->object) : reinterpret_cast<PyTypeObject*>(self->object);
         if (is_own_region_exit(callee->items[0]->object, type)) return none();
       }
+      if (self->kind == Kind::kLive && callee->items[0]->object && is_python_generator(self->object)) {
+        py::Ref bound = py::check(PyMethod_New(callee->items[0]->object, self->object));
+        if (Value* number = draw(keep_for_trace(bound), args, keywords)) return number;
+      }
       args.insert(args.begin(), callee->items[1]);
       return call(callee->items[0], std::move(args), std::move(keywords));
     }

@@ -214,6 +214,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       stop("method-call", {{"class", args[0]->type->tp_name}, {"name", name}});
     }
   }
+  if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && is_python_generator(PyCFunction_GET_SELF(o)))
+    if (Value* number = draw(o, args, keywords)) return number;
   // 1. names with a meaning of their own
   const Marker& marker = find_marker(o);
   switch (marker.kind) {

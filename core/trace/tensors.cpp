@@ -178,6 +178,7 @@ graph::Arg Tracer::argument(Value* v) {
     case Kind::kLive:
       if (v->dynamic) {
         if (patches_) {
+          if (is_drawn(v->source)) undraw(v->source);
           int overflow = 0;
           if (PyLong_Check(v->object)) PyLong_AsLongLongAndOverflow(v->object, &overflow);
           if (overflow) constant_of(v);

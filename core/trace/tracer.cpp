@@ -21,6 +21,7 @@ void Tracer::reset() {
   arena_.clear();
   sources_ = guard::SourceTable();
   steps_.clear();
+  drawn_.clear();
   types_.clear();
   tensors_.clear();
   groups_.clear();
@@ -70,6 +71,7 @@ void Tracer::reset() {
   class_writes_.clear();
   made_objects_.clear();
   made_at_.clear();
+  draws_.clear();
   identities_.clear();
 }
 
@@ -174,6 +176,7 @@ guard::GuardProgram Tracer::take_guards() {
   guard::GuardProgram p;
   p.sources = sources_.take();
   p.steps = std::move(steps_);
+  p.drawn = std::move(drawn_);
   p.types = std::move(types_);
   p.tensors = std::move(tensors_);
   p.groups = std::move(groups_);
@@ -259,6 +262,7 @@ SourceId Tracer::expression(PyObject* function, PyObject* a, PyObject* b) {
 void Tracer::need(SourceId id) {
   if (fetched_.size() < sources_.size()) fetched_.resize(sources_.size() + 64, false);
   if (fetched_[static_cast<size_t>(id)]) return;
+  if (is_drawn(id)) return;
   const SourceId parent = sources_[id].parent, second = sources_[id].second;
   if (parent >= 0) need(parent);
   if (second >= 0) need(second);
@@ -271,6 +275,10 @@ void Tracer::need(SourceId id) {
 }
 
 void Tracer::guard(StepKind kind, SourceId source, PyObject* object, int64_t number, int extra) {
+  if (is_drawn(source) || (kind == StepKind::kSame && is_drawn(static_cast<SourceId>(number)))) {
+    if (kind == StepKind::kType) return;
+    undraw(source);
+  }
   if (!seen_guards_.try_emplace(GuardKey{kind, source, number, object}, true).second) return;
   if (source >= 0) need(source);
   if (kind == StepKind::kSame || kind == StepKind::kNotSame || kind == StepKind::kNoOverlap || kind == StepKind::kOverlapAs)

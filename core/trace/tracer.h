@@ -146,6 +146,12 @@ class Tracer {
   void need(SourceId source);
   SourceId child(guard::SourceKind kind, SourceId parent, PyObject* key = nullptr, int64_t index = 0);
   SourceId object_source(PyObject* object);
+  /// A number from Python's own generator (random.random(), random.randint(1, 6)), left open; null where `callable` is none
+  /// of its functions or the arguments aren't known.
+  Value* draw(PyObject* callable, const Values& args, const Keywords& keywords);
+  /// Whether a source hangs on such a number. One that is looked at can't stay open: `undraw` starts over with a break there.
+  bool is_drawn(SourceId id);
+  [[noreturn]] void undraw(SourceId id);
   /// What `function(a, b)` gives when the guards are checked.
   SourceId expression(PyObject* function, PyObject* a, PyObject* b);
   std::string describe(Value* v);               ///< for break contexts
@@ -502,6 +508,7 @@ class Tracer {
   std::vector<py::Ref> transient_;
   guard::SourceTable sources_;
   std::vector<guard::GuardStep> steps_;
+  std::vector<guard::GuardProgram::Drawn> drawn_;  ///< in the order in which they are made
   std::vector<guard::TypeRecord> types_;
   std::vector<guard::TensorRecord> tensors_;
   std::vector<std::vector<SourceId>> groups_;
@@ -582,6 +589,7 @@ class Tracer {
   };
   std::vector<ClassWrite> class_writes_;
   std::unordered_map<PyObject*, int64_t> made_objects_;  ///< classes of build_class and what they hold → instruction
+  std::unordered_map<SourceId, int64_t> draws_;         ///< sources of numbers that are drawn, and the instruction that did
   std::map<int64_t, BreakInfo> made_at_;                 ///< the break that each such statement is when it has to be real
   std::unordered_map<Value*, Value*> identities_;
 };

@@ -18,6 +18,8 @@ bool is_fixed_native_type(PyTypeObject* type);
 /// `list[int]` and `int | None`: never changed once made.
 bool is_type_alias(PyObject* object);
 bool is_enum_member(PyObject* object);
+/// The generator behind the functions of module `random`.
+bool is_python_generator(PyObject* object);
 /// A property, or an object of a subclass that is read and set as property does it.
 bool is_property(PyObject* object);
 /// An instance of a class of module `typing`: a TypeVar, `Optional[int]`.

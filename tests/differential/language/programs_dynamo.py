@@ -488,8 +488,7 @@ def exception_forms(y, n):
 
 @whole
 def random_randint(y, n):
-    random.seed(n)
-    return 0
+    return random.randint(1, 5) + random.uniform(0, 1) * random.random(), random.gauss(0, n)
 
 
 @whole

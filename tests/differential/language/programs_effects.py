@@ -654,3 +654,68 @@ def break_in_loops(x, n):
         else:
             x = x * 2
     return x
+
+
+# --- numbers from Python's own generator
+
+
+@case
+def numbers_drawn(x, n):
+    kept = []
+    k = int(random.random() * 10)
+    for _ in range(3):
+        x = x * (1 + random.uniform(-0.1, 0.1))
+        kept.append(random.randrange(7))
+    return x + k, k, kept, {"a": random.getrandbits(5)}, sum(random.random() for _ in range(3)) * x
+
+
+@case(breaks=1)
+def numbers_drawn_and_asked(x, n):
+    out = []
+    for i in range(4):
+        if random.random() > 0.3:
+            x = x + i
+            out.append(i)
+    return x, out
+
+
+@case(breaks=2)
+def numbers_drawn_for_shapes(x, n):
+    i, k = random.randrange(2), random.randint(1, 3)
+    return [10, 20][i], torch.zeros(k, 2), x.flatten()[:k]
+
+
+@case
+def a_drawn_number_divides(x, n):
+    k = random.randint(0, 1)
+    try:
+        r = 1 / k
+    except ZeroDivisionError:
+        r = "zero"
+    return x + 1, r, random.random()
+
+
+@case
+def a_draw_that_is_refused(x, n):
+    try:
+        r = random.randint(5, 1)
+    except ValueError as e:
+        r = str(e)
+    return x + 1, r
+
+
+@case
+def drawn_before_an_operator_fails(x, n):
+    a = random.random()
+    try:
+        y = torch.embedding(torch.ones(3, 2), torch.tensor([2 + n % 2]))
+    except (IndexError, RuntimeError):
+        y = x
+    return y, a, random.random()
+
+
+@case(breaks=1)
+def drawn_on_both_sides_of_a_break(x, n):
+    a = random.random()
+    print("between")
+    return x + a, random.random()
