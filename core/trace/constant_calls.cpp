@@ -347,6 +347,9 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         }
         if (args.empty() && keywords.empty() && (info.name == "torch.get_num_threads" || info.name == "torch.get_num_interop_threads"))
           if (Value* number = query(o, {})) return number;
+        if (args.size() == 1 && keywords.empty() && info.name == "torch.from_numpy" && force(args[0])->kind == Kind::kLive && args[0]->source >= 0 &&
+            std::string_view(Py_TYPE(args[0]->object)->tp_name) == "numpy.ndarray")
+          if (Value* shared = answer_of_entry(*this, o, args[0])) return shared;
         if (args.size() == 1 && keywords.empty() && (info.name == "Tensor.data_ptr" || info.name == "Tensor.untyped_storage"))
           if (Value* memory = memory_of_entry(*this, o, args[0])) return memory;
         const bool integral = !args.empty() && args[0]->kind == Kind::kTensor && !graph::is_floating(meta(args[0]).dtype) && !graph::is_complex(meta(args[0]).dtype);

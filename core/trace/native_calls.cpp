@@ -416,7 +416,51 @@ Value* Tracer::call_numpy(PyObject* o, const Values& args, const Keywords& keywo
   return constant(keep_for_trace(result));
 }
 
+/// Functions of numpy that make an array of plain data; nobody else has it.
+bool makes_an_array(PyObject* o) {
+  constexpr std::array<std::string_view, 10> kMakers = {"zeros", "ones", "full", "arange", "linspace", "logspace", "eye", "identity", "array", "tri"};
+  const bool function = PyFunction_Check(o), native = PyCFunction_Check(o);
+  if (!function && !native && !is_numpy_function(o)) return false;
+  py::Ref name = py::Ref::steal(PyObject_GetAttrString(o, "__name__")), module = py::Ref::steal(PyObject_GetAttrString(o, "__module__"));
+  PyErr_Clear();
+  return name && module && PyUnicode_Check(name.get()) && PyUnicode_Check(module.get()) &&
+         PyUnicode_CompareWithASCIIString(module.get(), "numpy") == 0 &&
+         std::find(kMakers.begin(), kMakers.end(), py::utf8(name.get())) != kMakers.end();
+}
+
+Value* Tracer::new_array(PyObject* o, const Values& args, const Keywords& keywords) {
+  Values values;
+  Keywords words, types;
+  for (auto& [name, v] : keywords) {
+    PyObject* c = constant_of(v);
+    if (!c || !(PyType_Check(c) || guard::is_plain_constant(c))) return nullptr;
+    types.emplace_back(name, v);
+  }
+  if (!data_arguments(args, {}, values, words)) return nullptr;
+  py::Ref maker = py::Ref::borrow(o);
+  if (!types.empty()) {
+    py::Ref m = py::check(PyImport_ImportModule("functools")), partial = py::check(PyObject_GetAttrString(m.get(), "partial"));
+    py::Ref of = py::check(PyTuple_Pack(1, o)), named = py::check(PyDict_New());
+    for (auto& [name, v] : types) PyDict_SetItem(named.get(), name, v->object);
+    maker = py::check(PyObject_Call(partial.get(), of.get(), named.get()));
+  }
+  py::Ref call = py::check(PyTuple_New(static_cast<Py_ssize_t>(values.size() + 1)));
+  PyTuple_SET_ITEM(call.get(), 0, maker.release());
+  for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(call.get(), static_cast<Py_ssize_t>(i + 1), Py_NewRef(values[i]->object));
+  py::Ref parts = py::check(PyTuple_GetSlice(call.get(), 1, PyTuple_GET_SIZE(call.get())));
+  py::Ref made = py::Ref::steal(PyObject_CallObject(PyTuple_GET_ITEM(call.get(), 0), parts.get()));
+  PyErr_Clear();
+  if (!made || std::string_view(Py_TYPE(made.get())->tp_name) != "numpy.ndarray") return nullptr;
+  PyObject* example = keep_for_trace(made);
+  // Each call of the maker gives another array: the number tells them apart.
+  Value* v = live(example, child(guard::SourceKind::kQuery, guard::kNoSource, keep_for_trace(call), ++arrays_made_));
+  need(v->source);
+  return v;
+}
+
 Value* Tracer::call_while_tracing(PyObject* o, Values& args, Keywords& keywords) {
+  if (makes_an_array(o))
+    if (Value* made = new_array(o, args, keywords)) return made;
   if (is_numpy_function(o)) return call_numpy(o, args, keywords);
   if (is_query(o)) {
     Values values;

@@ -72,6 +72,7 @@ void Tracer::reset() {
   made_objects_.clear();
   made_at_.clear();
   draws_.clear();
+  arrays_made_ = 0;
   identities_.clear();
 }
 

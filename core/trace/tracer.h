@@ -255,6 +255,8 @@ class Tracer {
   /// Calls now, with copies of such arguments; null when they aren't.
   Value* call_data(PyObject* callable, const Values& args, const Keywords& keywords);
   /// Asks now; a guard asks again.
+  /// An array that a function of numpy makes of plain data at each call of the segment; null for other arguments.
+  Value* new_array(PyObject* maker, const Values& args, const Keywords& keywords);
   Value* query(PyObject* callable, const std::vector<PyObject*>& args);
   /// An object of C from a table whose methods touch nothing but it; null for other factories.
   Value* native_object(PyObject* factory, Values& args, Keywords& keywords);
@@ -589,6 +591,7 @@ class Tracer {
   };
   std::vector<ClassWrite> class_writes_;
   std::unordered_map<PyObject*, int64_t> made_objects_;  ///< classes of build_class and what they hold → instruction
+  int64_t arrays_made_ = 0;                             ///< by numpy, in this trace
   std::unordered_map<SourceId, int64_t> draws_;         ///< sources of numbers that are drawn, and the instruction that did
   std::map<int64_t, BreakInfo> made_at_;                 ///< the break that each such statement is when it has to be real
   std::unordered_map<Value*, Value*> identities_;

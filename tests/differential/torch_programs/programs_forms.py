@@ -5,6 +5,7 @@ programs.py, places that may break)."""
 import functools
 import inspect
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -794,3 +795,34 @@ def questions_to_the_machine():
         return x.to("cuda" if there else "cpu") + torch.get_num_threads()
 
     return f, calls(3, 4)
+
+
+# --- arrays of numpy
+
+TABLE = np.arange(4, dtype=np.float32)
+
+
+@form(0)
+def arrays_become_tensors():
+    def f(x, a):
+        one, other = np.zeros(2), np.zeros(2)
+        known = torch.from_numpy(np.linspace(0, 1, 4)), torch.from_numpy(np.array([[1, 2], [3, 4]])) * 2, torch.from_numpy(np.arange(x.shape[1]))
+        return x + torch.from_numpy(TABLE) + torch.from_numpy(np.ones(4)).float() + torch.from_numpy(a), known, one, one is other
+
+    return f, [(data(3, 4), np.ones(4, dtype=np.float32)), (data(3, 4), np.arange(8)[::2]), (data(3, 4), np.ones((3, 1)))]
+
+
+@form(0)
+def arrays_share_their_memory():
+    def make():
+        arr = np.zeros(4, dtype=np.float32)
+
+        def f(x):
+            t, fresh = torch.from_numpy(arr), np.zeros(4, dtype=np.float32)
+            t += 1
+            torch.from_numpy(fresh).add_(t)
+            return x + t, fresh, t.data_ptr() == torch.from_numpy(arr).data_ptr()
+
+        return f
+
+    return make(), calls(3, 4)
