@@ -60,7 +60,12 @@ Value* Tracer::special_method(Value* self, const char* name) {
     return nullptr;
   PyTypeObject* type = type_of(self);
   PyObject* f = lookup(type, py::intern(name));
-  if (!f || f == Py_None) return nullptr;
+  if (!f) return nullptr;
+  if (f == Py_None) {
+    // The class says that there is none, whatever else would do: CPython's own error.
+    if (std::string_view(name) != "__hash__") quiet("a special method that is None", true);
+    return nullptr;
+  }
   if (PyFunction_Check(f)) return constant(f);
   // What a class of C brings along is known by its kind; anything else in its place is somebody's own way.
   const bool native = Py_TYPE(f) == &PyWrapperDescr_Type || Py_TYPE(f) == &PyMethodDescr_Type;

@@ -1212,6 +1212,31 @@ def dict_methods_as_attribute_methods(x, n):
     return d.b * d.c.k, sorted(d), d.c, dict(kept), hasattr(kept, "n"), said
 
 
+class Refuses:
+    __contains__ = __reversed__ = __len__ = None
+
+    def __iter__(self):
+        return iter([1, 2])
+
+    def __or__(self, other):
+        return "or"
+
+
+class RefusesMore(Refuses):
+    __ror__ = __add__ = __lt__ = __call__ = __getitem__ = None
+
+
+@case
+def special_methods_that_are_none(x, n):
+    r, said = RefusesMore(), []
+    for attempt in (lambda: 1 in r, lambda: reversed(r), lambda: len(r), lambda: Refuses() | r, lambda: r | 1, lambda: r + 1, lambda: r < r, lambda: r(), lambda: r[0], lambda: list(r)):
+        try:
+            said.append(attempt())
+        except TypeError as e:
+            said.append(str(e))
+    return x + 1, said
+
+
 @case
 def ordered_things(x, n):
     od = collections.OrderedDict(a=1, b=2)
