@@ -547,6 +547,7 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
   PyTypeObject* t = type_of(o);
   if (torch::available() && o->kind == Kind::kLive && torch::is_tensor(o->object))
     stop("tensor-subclass", {{"name", t->tp_name}});
+  if (o->kind == Kind::kInstance && o->stand_in && std::string_view(t->tp_name) == "RemovableHandle") rewind_to(o->created_at, "a hook's handle");
   if (t == deque_type() && o->kind == Kind::kInstance && is_name(name, "maxlen")) return o->items[0];
   if (is_name(name, "__doc__") && o->kind == Kind::kInstance && PyType_IsSubtype(t, &PyProperty_Type))  // its getter's
     stop("native-object", {{"class", t->tp_name}, {"name", "__doc__"}});

@@ -112,6 +112,33 @@ bool Tracer::set_data(Value* tensor, Value* other) {
   return true;
 }
 
+Value* Tracer::hook_on_result(Value* tensor, Value* hook) {
+  force(hook);
+  if (force(tensor)->kind != Kind::kTensor || tensor->source >= 0 || !meta(tensor).requires_grad) return nullptr;
+  PyObject* function = hook->kind == Kind::kConstant && (PyFunction_Check(hook->object) || PyCFunction_Check(hook->object)) ? hook->object : nullptr;
+  if (hook->kind == Kind::kFunction && !hook->items[2]) function = real_function(hook);
+  static PyObject* set = polyfill_named("set_hook");
+  static PyObject* handle = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("torch.utils.hooks"));
+    PyObject* found = m ? PyObject_GetAttrString(m.get(), "RemovableHandle") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  if (!function || !set || !handle || torch::current_ambient().inference_mode) return nullptr;
+  BreakInfo info;
+  info.reason = "tensor-hook";
+  info.arguments = {{"name", "register_hook"}};
+  capture_place(info);
+  made_at_.emplace(outer_instruction_, std::move(info));
+  mutated();
+  graph::Node node = new_node(set, "Tensor.register_hook", {tensor, constant(function)});
+  graph_->nodes.push_back(std::move(node));
+  graph_->needs_grad = true;  // on the real tensor that autograd knows
+  Value* made = new_instance(reinterpret_cast<PyTypeObject*>(handle));
+  made->stand_in = true;
+  return made;
+}
+
 Value* Tracer::attach_function(const Values& args) {
   // polyfills.attach(cls, ctx, args, result)
   Value *cls = args[0], *ctx = force(args[1]), *operands = force(args[2]), *result = force(args[3]);

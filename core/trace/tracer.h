@@ -442,6 +442,8 @@ class Tracer {
   void assert_tensor(Value* v, bool wanted = true);
   /// The truth value with which a conditional jump goes past code that only raises; none where it is an ordinary branch.
   std::optional<bool> wanted_by_check(const SymFrame& f, const bytecode::Instr& in) const;
+  /// A hook on a tensor made in the trace: the graph sets it on the real one. The handle can only be dropped; null where more is needed.
+  Value* hook_on_result(Value* tensor, Value* hook);
   void call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail);
   bool is_assertion(const SymFrame& f, const bytecode::Instr& in) const;
   Value* unbacked(Value* v);

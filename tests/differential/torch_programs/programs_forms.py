@@ -826,3 +826,36 @@ def arrays_share_their_memory():
         return f
 
     return make(), calls(3, 4)
+
+
+# --- hooks on results
+
+
+@form(1)
+def hooks_on_results():
+    w = torch.ones(4, requires_grad=True)
+
+    def f(x):
+        y = x * w
+        y.register_hook(lambda g: g * 3)
+        y.mul_(2)
+        y.register_hook(torch.neg)
+        z = x.clone().requires_grad_()
+        z.register_hook(lambda g: g + 1)
+        return torch.autograd.grad((y * z).sum(), (w, z))
+
+    return f, calls(3, 4)
+
+
+@form(5)
+def handles_of_hooks():
+    w, kept = torch.ones(4, requires_grad=True), []
+
+    def f(x):
+        y = x * w
+        handle = y.register_hook(lambda g: g * 3)
+        kept.append(y.register_hook(lambda g: g + 1))
+        handle.remove()
+        return torch.autograd.grad(y.sum(), w), len(kept)
+
+    return f, calls(3, 4)

@@ -166,6 +166,10 @@ def group_of_tensors(tensorlistlist, with_indices=False):
     return {(first[0].device, first[0].dtype): ([list(tensors) for tensors in tensorlistlist], indices)}
 
 
+def set_hook(tensor, hook):
+    tensor.register_hook(hook)
+
+
 def set_data(tensor, other):
     """`tensor.data = other` as a call."""
     tensor.data = other
