@@ -651,6 +651,32 @@ def deterministic_between_calls():
 
 
 @program
+def attributes_of_ordered_dicts():
+    """An OrderedDict has a __dict__ of its own (state_dict keeps its _metadata there), and so has a named tuple's subclass."""
+    import collections
+
+    class Pair(collections.namedtuple("Pair", "a b")):
+        pass
+
+    layer = torch.nn.Linear(2, 2)
+
+    def f(x, d, pair):
+        state = layer.state_dict()
+        known = hasattr(d, "note"), getattr(d, "note", None), hasattr(pair, "note"), getattr(pair, "note", 7), hasattr(d, "other")
+        if hasattr(d, "notes"):
+            d.notes["k"] = x
+        return x + 1, list(state), state._metadata[""]["version"], list(state._metadata), known, list(getattr(d, "notes", ()))
+
+    def make(**attributes):
+        d, pair = collections.OrderedDict(a=1), Pair(1, 2)
+        d.__dict__.update(attributes)
+        pair.__dict__.update(attributes)
+        return torch.ones(2), d, pair
+
+    return f, [make(), make(note=1), make(note=2, notes=collections.OrderedDict()), make(), make(notes={"j": 1})]
+
+
+@program
 def function_mode():
     from torch.overrides import TorchFunctionMode
 
