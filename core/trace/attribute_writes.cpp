@@ -72,6 +72,15 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     if (o->source < 0) effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
     return;
   }
+  if (o->kind == Kind::kDict && type_of(o) == ordered_dict_type() && !lookup(type_of(o), name)) {  // state_dict keeps its metadata so
+    if (Value* own = tensor_dict(o)) {
+      mutated();
+      keep_borrowed(name);
+      dict_set(own, constant(name), v, o->source >= 0);
+      if (o->source < 0) effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+      return;
+    }
+  }
   if (o->kind == Kind::kConstant && PyType_Check(o->object)) return set_class_attribute(reinterpret_cast<PyTypeObject*>(o->object), name, v);
   if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {
     std::string owner = o->kind == Kind::kConstant ? name_of(o->object) : describe(o);

@@ -250,8 +250,8 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
         if (i < o->items.size()) return o->items[i];
       }
       if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
-      if (!a && o->source >= 0 && o->object && t->tp_dictoffset) {  // OrderedDict and named tuples may have attributes of their own
-        Value* own = instance_dict(o);
+      if (!a && t->tp_dictoffset && (o->source >= 0 ? o->object != nullptr : o->attributes != nullptr)) {
+        Value* own = o->source >= 0 ? instance_dict(o) : o->attributes;  // of an OrderedDict or a named tuple's subclass
         if (Value* v = own ? dict_get(own, name) : nullptr) return v;
       }
       if (!a) {

@@ -85,7 +85,17 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
   Values self = {v};
   if (v->kind == Kind::kList) return t.list_method(v, "copy", self, none);
   if (v->kind == Kind::kDict)
-    if (Value* d = t.dict_method(v, "copy", self, none)) return d;
+    if (Value* d = t.dict_method(v, "copy", self, none)) {
+      // Unlike its method, it takes an OrderedDict's own attributes along.
+      Value* own = t.type_of(v) != ordered_dict_type() ? nullptr : v->source >= 0 ? t.instance_dict(v) : v->attributes;
+      if (own) {
+        t.dict_load(own);
+        const std::vector<DictEntry> entries = own->dict->entries;
+        for (const DictEntry& e : entries)
+          if (e.value) t.set_attribute(d, t.attribute_name(e.key), e.value);
+      }
+      return d;
+    }
   if (Value* f = v->kind == Kind::kTuple && v->type ? t.special_method(v, "__copy__") : nullptr) return t.call_nested(f, {v});
   if (v->kind == Kind::kConstant || v->kind == Kind::kTuple) return v;
   if (v->kind == Kind::kLive || v->kind == Kind::kInstance) {
@@ -132,6 +142,11 @@ Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) 
   };
   auto copy_entries = [&](Value* from, Value* to) {
     t.dict_load(from);
+    // An OrderedDict's own attributes go along.
+    if (t.type_of(from) == ordered_dict_type()) {
+      Value* own = from->source >= 0 ? t.instance_dict(from) : from->attributes;
+      if (own && t.dict_size(own)) return false;
+    }
     const std::vector<DictEntry> entries = from->dict->entries;
     for (const DictEntry& e : entries) {
       if (!e.value) continue;

@@ -677,6 +677,37 @@ def attributes_of_ordered_dicts():
 
 
 @program
+def attributes_set_on_ordered_dicts():
+    import collections
+    import copy
+
+    layer = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+
+    def note(d, x):
+        if hasattr(d, "notes"):
+            d.notes["k"] = x.shape[0]
+        return d
+
+    def f(x, d):
+        made = collections.OrderedDict(a=x + 1)
+        made.notes = collections.OrderedDict()
+        made.label = "one"
+        made.label += "two"
+        note(note(made, x), x)
+        d.count = getattr(d, "count", 0) + 1
+        d["n"] = d.count
+        state = layer.state_dict()
+        copies = copy.copy(made), copy.deepcopy(made), copy.deepcopy(state)
+        kept = [sorted(vars(c)) for c in copies]
+        print(end="")
+        return (made, vars(made), made.label, list(made.notes.items()), d.count, vars(d), list(state), {k: dict(v) for k, v in state._metadata.items()},
+                kept, x * 2, list(made.__dict__), layer.load_state_dict(state))
+
+    d = collections.OrderedDict()
+    return f, [(torch.ones(2), d), (torch.ones(2), d), (torch.ones(3), collections.OrderedDict())]
+
+
+@program
 def function_mode():
     from torch.overrides import TorchFunctionMode
 
