@@ -649,6 +649,8 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
       if (o->kind == Kind::kInstance) {
         if (o->attributes)
           if (Value* v = dict_get(o->attributes, name)) return v;
+        // Since 3.13 the text for an empty slot names the class with its module.
+        if (PY_VERSION_HEX >= 0x030D0000 && !missing && Py_TYPE(a) == &PyMemberDescr_Type) quiet("AttributeError", true);
         return absent();
       }
       if (PyFrame_Check(o->object) && is_name(name, "f_locals")) stop("frame-access", {{"function", "f_locals"}});  // made anew by each look
