@@ -239,6 +239,7 @@ class Registry {
     info.dynamic_shape = dynamic_.contains(name);
     info.random = random_.contains(name);
     info.may_fail = fails_.contains(name);
+    info.ask_real = real_.contains(name);
     put(callable, std::move(info));
     return table_[callable];
   }

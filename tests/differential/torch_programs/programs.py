@@ -708,6 +708,21 @@ def attributes_set_on_ordered_dicts():
 
 
 @program
+def real_layouts_of_results():
+    """Metadata that PyTorch's own meta kernels get wrong: an empty out= resized by a solver, statistics of a half batch norm by its operator."""
+
+    def f(lu, pivots, b, out, x, w):
+        r = torch.lu_solve(b, lu, pivots, out=out)
+        parts = torch.ops.aten._batch_norm_with_update(x, w, w, w.clone(), w.clone(), 0.1, 1e-5)
+        return r, r.stride(), out.stride(), [(p.dtype, p.shape, p.stride()) for p in parts]
+
+    lu, pivots = torch.linalg.lu_factor(torch.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    b = torch.ones(2, 3)
+    x, w = torch.arange(12.0).reshape(2, 3, 2), torch.ones(3)
+    return f, [(lu, pivots, b, torch.empty(0), x, w), (lu, pivots, b, torch.empty(2, 3), x.bfloat16(), w.bfloat16()), (lu, pivots, b, torch.empty(0), x.half(), w.half())]
+
+
+@program
 def function_mode():
     from torch.overrides import TorchFunctionMode
 
