@@ -62,6 +62,19 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
       if (require_grad(o, v)) return;
       stop("requires-grad", {{"value", "TensorVariable()"}});
     }
+    if (is_name(name, "grad") && o->source >= 0 && meta(o).is_leaf && torch::is_plain_tensor(o->object)) {
+      // Nothing inside a segment runs the autograd engine, so it may be set at the segment's end.
+      const bool none_given = force(v)->kind == Kind::kConstant && v->object == Py_None;
+      const bool fits = v->kind == Kind::kTensor && v != o && meta(v).sizes == meta(o).sizes && meta(v).dtype == meta(o).dtype &&
+                        meta(v).device == meta(o).device && !varies(v->id) && !varies(o->id);
+      if (none_given || fits) {
+        mutated();
+        keep_borrowed(name);
+        effects_.push_back({Effect::kAttributeSet, o, nullptr, v, name});
+        release(nullptr);
+        return;
+      }
+    }
     PyObject* on_class = lookup(o->type, name);
     Value* dict = on_class && Py_TYPE(on_class)->tp_descr_set && !PyFunction_Check(on_class) ? nullptr : tensor_dict(o);
     if (!dict || is_name(name, "__class__") || is_name(name, "__dict__"))

@@ -727,6 +727,9 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
         py::Ref r = py::check(PyObject_GetAttr(o->object, name));
         return force(live(r.get(), child(SourceKind::kAttribute, o->source, name)));
       }
+      if (is_name(name, "grad"))
+        for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
+          if (e->kind == Effect::kAttributeSet && e->target == o && is_name(e->name, "grad")) return e->value;
       if (is_name(name, "grad") && o->source >= 0 &&
           (meta(o).is_leaf || truth(attribute(o, py::intern("retains_grad"))) == 1)) {
         // Nothing inside a segment runs the autograd engine, so what is there now is what the segment sees.

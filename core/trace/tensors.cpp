@@ -136,6 +136,8 @@ Value* Tracer::deep_copy_of_tensor(Value* v) {
   if (torch::raw_meta(v->object).storage_offset) return nullptr;
   guard(StepKind::kNoInstanceDict, v->source);
   guard(StepKind::kStorageOffset, v->source, nullptr, 0);
+  for (const Effect& e : effects_)
+    if (e.kind == Effect::kAttributeSet && e.target == v) return nullptr;
   py::Ref grad = py::check(PyObject_GetAttrString(v->object, "grad"));
   if (grad.get() != Py_None) return nullptr;
   Value* none_yet = live(grad.get(), child(guard::SourceKind::kAttribute, v->source, py::intern("grad")));

@@ -859,3 +859,42 @@ def handles_of_hooks():
         return torch.autograd.grad(y.sum(), w), len(kept)
 
     return f, calls(3, 4)
+
+
+# --- gradients that are set
+
+
+@form(1)
+def gradients_of_parameters_set():
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(4, 2)
+
+    def f(x):
+        layer.zero_grad()
+        first = [p.grad for p in layer.parameters()]
+        grads = torch.autograd.grad(layer(x).pow(2).mean(), list(layer.parameters()))
+        for p, g in zip(layer.parameters(), grads):
+            p.grad = g
+        kept = layer.weight.grad
+        layer.weight.grad.mul_(2)
+        same = layer.weight.grad is kept
+        layer.weight.grad = None
+        return first, kept, same, layer.weight.grad, layer.bias.grad * 2
+
+    return f, calls(3, 4)
+
+
+@form(3)
+def gradients_that_do_not_fit():
+    layer = torch.nn.Linear(4, 2)
+
+    def f(x):
+        said = []
+        for wrong in (torch.ones(3), layer.weight, 3):
+            try:
+                layer.weight.grad = wrong
+            except (RuntimeError, TypeError) as e:
+                said.append(str(e))
+        return said, x + 1
+
+    return f, calls(3, 4)
