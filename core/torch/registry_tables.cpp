@@ -48,7 +48,7 @@ constexpr NameGroup kGroups[] = {
      "_set_grad_enabled set_autocast_enabled set_autocast_cpu_enabled set_autocast_dtype "
      "set_autocast_cpu_dtype "
      "_set_sdp_use_flash _set_sdp_use_math _set_sdp_use_mem_efficient _set_sdp_use_cudnn _set_sdp_use_overrideable "
-     "_set_default_dtype _set_deterministic_algorithms _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
+     "_set_default_dtype _set_deterministic_algorithms use_deterministic_algorithms _set_torch_function_state set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting clear_autocast_cache"},
     {S::kTorch, K::kBreak, "global-state",
      "_set_default_tensor_type set_flush_denormal "
      "set_num_threads get_num_threads get_num_interop_threads "

@@ -898,3 +898,14 @@ def gradients_that_do_not_fit():
         return said, x + 1
 
     return f, calls(3, 4)
+
+
+@form(0)
+def determinism_asked_for():
+    def f(x, on):
+        torch.use_deterministic_algorithms(on, warn_only=True)
+        y = x + 1, torch.are_deterministic_algorithms_enabled()
+        torch.use_deterministic_algorithms(False)
+        return y, torch.are_deterministic_algorithms_enabled()
+
+    return f, [(data(3, 4), True), (data(3, 4), False), (data(3, 4), True)]
