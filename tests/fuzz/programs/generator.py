@@ -22,6 +22,7 @@ import functools
 import itertools
 import math
 import operator
+import random
 
 G = 1
 LOG = []
@@ -135,7 +136,7 @@ def scope(name):
 
 '''
 
-T_UNARY = ["torch.tanh({})", "torch.sigmoid({})", "{}.relu()", "torch.sin({})", "({} * 0.5)", "({} + 1)", "(-{})", "{}.abs()", "{}.t()",
+T_UNARY = ["({} * random.uniform(0.5, 1.5))", "torch.tanh({})", "torch.sigmoid({})", "{}.relu()", "torch.sin({})", "({} * 0.5)", "({} + 1)", "(-{})", "{}.abs()", "{}.t()",
            "{}.transpose(0, 1)", "torch.nn.functional.gelu({})", "{}.clamp(-1, 1)", "{}.softmax(-1)", "{}.contiguous()",
            "({} / 3)", "torch.exp(-{}.abs())", "{}.view(3, 3)", "{}.reshape(9).reshape(3, 3)", "{}.float()", "{}.clone()",
            "({} ** 2)", "{}.sum(0, keepdim=True).expand(3, 3)", "{}.detach()", "(1 - {})"]
@@ -203,7 +204,7 @@ class Generator:
         if r < 0.65:
             return self.pick(I_BINARY).format(self.integer(s, d - 1), self.integer(s, d - 1))
         if r < 0.7:
-            return self.pick(["thing.count", "thing.double", "thing.lazy", "Thing.tag(2)", "thing.mix(1, 2)", "thing.scale", "len(thing)",
+            return self.pick(["thing.count", "thing.double", "thing.lazy", "Thing.tag(2)", "thing.mix(1, 2)", "thing.scale", "len(thing)", "random.randint(0, 3)",
                               "(thing + 3)"])
         if r < 0.74:
             return "thing.bump()" if self.r.random() < 0.6 else f"thing.bump(by={self.r.randint(0, 3)})"
@@ -421,9 +422,11 @@ class Generator:
             inner.add("T", f"w{v}")
             v = None
         elif what == 5:
-            self.emit(indent, f"{v} = 0")
-            self.emit(indent, f"while {v} < {self.r.randint(1, 3)}:")
-            self.emit(indent + 1, f"{v} += 1")
+            # The count is nobody else's: what the body assigns must not keep the loop going.
+            self.emit(indent, f"round{v} = 0")
+            self.emit(indent, f"while round{v} < {self.r.randint(1, 3)}:")
+            self.emit(indent + 1, f"round{v} += 1")
+            self.emit(indent + 1, f"{v} = round{v}")
         else:
             self.emit(indent, f"for key{v} in list({self.pick(s.kinds['D'])}):")
             self.emit(indent + 1, f"{v} = len(key{v})")

@@ -23,6 +23,7 @@ import queue
 import threading
 import io
 import os
+import random
 import sys
 import traceback
 
@@ -128,6 +129,7 @@ def observe(source, path, seed, wrap, names, options):
         flags = mutations.between(space, seed, call, generator.plain) if options.mutate else contextlib.nullcontext()
         if options.minimal:
             mutations.unseen(space, call)
+        random.seed(call)
         if not generator.plain:
             seed_all(call)
         out = io.StringIO()
@@ -139,7 +141,7 @@ def observe(source, path, seed, wrap, names, options):
                 error = error_facts(e, path)
         facts.append({"result": result, "error": error, "printed": out.getvalue(), "log": list(space["LOG"]), "G": space["G"],
                       "args": args[:5], "thing": vars(args[5]), "THING": vars(space["THING"]),
-                      "sharing": sharing([result, args, space["LOG"]])})
+                      "sharing": sharing([result, args, space["LOG"]]), "random": hash(random.getstate())})
     turns.end()
     return facts, fn
 
