@@ -215,7 +215,9 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
     return infer_under_autocast(call, static_cast<graph::DType>(now.autocast_cpu_dtype), has_scalar);
   if (auto answer = by_rule(call)) return std::move(*answer);
   if (has_scalar) return open_number();
-  const bool nothing_in = std::any_of(call.operands.begin(), call.operands.end(), [&graph](ValueId id) {
+  // Of numbers alone (torch.div(7, 2)) PyTorch makes a real tensor, wherever it is asked.
+  const bool numbers_alone = call.operands.empty() && info.row && info.row->kind == graph::OpKind::kPointwise;
+  const bool nothing_in = numbers_alone || std::any_of(call.operands.begin(), call.operands.end(), [&graph](ValueId id) {
     return graph.values[static_cast<size_t>(id)].meta.numel() == 0;
   });
   if (nothing_in && !info.random && !info.ask_real) {

@@ -217,8 +217,9 @@ std::optional<InferFailure> prepare(const Call& call, bool own_twins, Prepared& 
     out.args.push_back(std::move(object));
   }
   // Without a tensor among its operands a call would make real ones (and draw from the random stream).
-  const bool add_device = call.info.kind == CallableKind::kFactory || call.operands.empty();
-  if (call.info.ask_real && call.operands.empty()) return failure(InferFailure::kUnsupported, "no tensor is among the operands");
+  const bool numbers_alone = call.info.ask_real && call.operands.empty() && call.info.row && call.info.row->kind == graph::OpKind::kPointwise;
+  const bool add_device = (call.info.kind == CallableKind::kFactory || call.operands.empty()) && !numbers_alone;
+  if (call.info.ask_real && call.operands.empty() && !numbers_alone) return failure(InferFailure::kUnsupported, "no tensor is among the operands");
   std::vector<py::Ref> names;
   bool has_device = false;
   for (const auto& [name, a] : call.kwargs) {

@@ -288,7 +288,7 @@ Value* Builtins::try_native_method(Tracer& t, PyObject* o, Values& a, Keywords&)
     it->items = {t.iterator_of(a[0])};
     return it;
   }
-  if (owner == &PyDict_Type && name == "fromkeys" && !a.empty()) {
+  if (owner == &PyDict_Type && name == "fromkeys" && !a.empty() && a.size() <= 2) {
     Value* d = t.new_dict();
     for (Value* k : t.drain(a[0])) t.dict_set(d, k, a.size() > 1 ? a[1] : t.none());
     return d;

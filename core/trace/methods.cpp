@@ -128,7 +128,10 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
   if (n == "__len__") return length(s);
   if (n == "__iter__") return iterator_of(s);
   if (n == "__contains__" && a.size() == 2) return boolean(contains(s, a[1]));
-  if (n == "__iadd__" && a.size() == 2) return binary(13, s, a[1]);
+  if (n == "__iadd__" && a.size() == 2) {
+    list_method(s, "extend", a, k);
+    return s;
+  }
   if (n == "__delitem__" && a.size() == 2) {
     delete_subscript(s, a[1]);
     return none();

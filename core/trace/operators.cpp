@@ -355,6 +355,13 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   bool in_place = op >= 13;
   a = plain_of_enum(*this, a, {kBinary[base].method, in_place ? kInPlaceMethods[base] : nullptr});
   b = plain_of_enum(*this, b, {kBinary[base].reflected});
+  if (in_place && base == 0 && a->kind == Kind::kList && !a->type && b->kind == Kind::kTensor && !is_overriding(b)) {
+    // The tensor, asked first, knows nothing of lists; the list takes its rows.
+    Values more = drain(b);
+    list_touch(a);
+    a->items.insert(a->items.end(), more.begin(), more.end());
+    return a;
+  }
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     bool known = other->kind == Kind::kTensor || other->kind == Kind::kConstant || (other->kind == Kind::kLive && other->dynamic);
@@ -446,7 +453,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return a;
     }
     const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do
-      return v->kind != Kind::kTuple || !v->type || lookup(v->type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
+      PyTypeObject* type = v->kind == Kind::kTuple ? v->type : v->kind == Kind::kConstant ? Py_TYPE(v->object) : nullptr;
+      return !type || lookup(type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
     };
     if (list_a == list_b && joins_plainly(a, "__add__") && joins_plainly(b, "__radd__")) {
       Values all = drain(a);

@@ -909,3 +909,24 @@ def determinism_asked_for():
         return y, torch.are_deterministic_algorithms_enabled()
 
     return f, [(data(3, 4), True), (data(3, 4), False), (data(3, 4), True)]
+
+
+@form(0)
+def lists_take_rows():
+    def f(x):
+        rows = [x]
+        other = rows
+        rows += x
+        again = rows.__iadd__(x[0])
+        return rows, other is rows, again is rows, len(rows)
+
+    return f, calls(3, 4)
+
+
+@form(0)
+def operators_on_numbers_alone():
+    def f(x):
+        parts = torch.div(x.shape[1], 3, rounding_mode="trunc"), torch.add(x.shape[0], 4), torch.mul(2.5, 3), torch.sub(1, 2.5)
+        return x + parts[0], parts, [p.dtype for p in parts]
+
+    return f, calls(3, 4)
