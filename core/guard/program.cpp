@@ -254,7 +254,7 @@ bool GuardProgram::run_step(GuardStep& x, GuardContext& c) {
     case StepKind::kFunctionCode: return PyFunction_Check(o) && PyFunction_GET_CODE(o) == x.object.get();
     case StepKind::kNoInstanceDict: {
       PyObject** place = _PyObject_GetDictPtr(o);
-      return !place || !*place;
+      return !place || !*place || PyDict_GET_SIZE(*place) == 0;
     }
     case StepKind::kIsException:
       return PyErr_GivenExceptionMatches(o, x.object.get()) == static_cast<int>(x.number);

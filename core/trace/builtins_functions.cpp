@@ -118,7 +118,9 @@ bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   } else {
     // A union or a typing form.
     py::Ref parts = py::Ref::steal(PyObject_GetAttrString(cls, "__args__"));
-    if (!parts || !PyTuple_Check(parts.get())) t.quiet("isinstance", true);
+    if (!parts || !PyTuple_Check(parts.get()) || Py_TYPE(cls) == &Py_GenericAliasType) t.quiet("isinstance", true);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts.get()); ++i)
+      if (!PyType_Check(PyTuple_GET_ITEM(parts.get(), i))) t.quiet("isinstance", true);  // list[int] is refused
     return instance_of(t, v, parts.get());
   }
   if (r < 0) t.quiet("isinstance", true);

@@ -1200,6 +1200,16 @@ def questions_to_types(x, n):
     return x + 1, same, isinstance(x, torch.Tensor | int), isinstance(n, Number), issubclass(bool, Number), list[int].append, str(int | None)
 
 
+@case(breaks=2)
+def parameterized_generics_are_refused(x, n):
+    def ask(value, kind):
+        return refused(isinstance, value, kind), refused(issubclass, type(value), kind)
+
+    values = [1], {}, (1,), x, None, {1}, iter([1]), "a"
+    kinds = list[int], list[int] | None, typing.Optional[list[int]], (int | None, list[int] | None), (list, list[int]), int | None
+    return x + 1, [ask(v, k) for v in values for k in kinds]
+
+
 @case
 def annotated_inside(x, n):
     def f(a: collections.abc.Callable[[Item], typing.Any], b: typing.Optional[int] = None) -> typing.List[Item]:

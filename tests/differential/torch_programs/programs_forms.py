@@ -930,3 +930,14 @@ def operators_on_numbers_alone():
         return x + parts[0], parts, [p.dtype for p in parts]
 
     return f, calls(3, 4)
+
+
+@form(0)
+def attributes_asked_for_and_set():
+    def f(x):
+        if not hasattr(x, "seen"):
+            x.seen = set()
+        x.seen.add(3)
+        return x + 1, x.seen
+
+    return f, calls(3, 4)

@@ -274,6 +274,9 @@ class RunAndPython(Case):
         main = self.write("pkg/main.py", "import torch\nfrom .net import f\nassert __package__ == 'pkg'\nif __name__ == '__main__':\n    torch.compile(f)(torch.ones(3))\n")
         result = self.call("explain", "--json", main, "--", "x")  # as python -m pkg.main
         self.assertEqual((result.code, result.json["targets"][0]["ops"]), (0, 1), result.err)
+        dotted = self.write("my-net.v2.py", "def f(x):\n    return x + 1\n")
+        result = self.call("explain", "--json", f"{dotted}:f", "--input", "f32[3]")
+        self.assertEqual((result.code, result.json["targets"][0]["ops"]), (0, 1), result.err)
         alone = self.write("alone.py", "from .part import K\n")
         self.refused(self.call("explain", alone), 2, "imports relative to a package", "PACKAGE.alone:NAME")
 
@@ -299,6 +302,9 @@ class BadInput(Case):
 
     def test_missing_target(self):
         self.refused(self.call("explain", "nothing.py"), 2, "There is no file nothing.py")
+        self.refused(self.call("explain", "nothing.py:Net()"), 2, "There is no file nothing.py")
+        (self.folder / "dangling.py").symlink_to("nowhere.py")
+        self.refused(self.call("explain", "dangling.py"), 2, "dangling.py is a link to nowhere.py, which is not there")
         self.refused(self.call("explain", f"{MODELS / 'branch.py'}:Nett"), 2, "has no 'Nett'", "did you mean Net?")
         self.refused(self.call("explain", f"{MODELS / 'branch.py'}:Net(open('x'))"), 2, "must be literals")
         self.refused(self.call("explain", "no_such_module:f"), 2, "no module named no_such_module")

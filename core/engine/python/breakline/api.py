@@ -181,9 +181,9 @@ def _compile_class(cls, options, name):
     if is_compiled(call):
         call = call._breakline_target.function
     if isinstance(call, types.FunctionType):
-        forward = getattr(getattr(cls, "forward", None), "__code__", None) or call.__code__
+        forward = getattr(cls, "forward", None)
         kind = "module" if markers._is_module_class(cls) else "method"
-        place = (forward.co_filename, forward.co_firstlineno)
+        place = place_of(forward if hasattr(forward, "__code__") else call)
         cls.__call__ = _compile_function(call, options, name or cls.__name__, kind, place)
     return cls
 
@@ -230,9 +230,16 @@ def _compile_method(method, options, name):
     return types.MethodType(_compile_function(function, options, name, "method"), method.__self__)
 
 
-def _place(function):
-    code = function.__code__
-    return code.co_filename, code.co_firstlineno
+_DECORATORS = ("torch/utils/_contextlib.py", "torch/amp/autocast_mode.py")  # torch.no_grad() and the like as decorators
+
+
+def place_of(function):
+    """(file, first line) of the code that the user wrote: under a decorator such as torch.no_grad() that of what it wraps.
+    ("", 0) of what is no Python."""
+    while hasattr(function, "__wrapped__") and getattr(getattr(function, "__code__", None), "co_filename", "").endswith(_DECORATORS):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
 
 
 def _compile_function(function, options, name, kind, place=None):
@@ -247,7 +254,7 @@ def _compile_function(function, options, name, kind, place=None):
     compiled._torchdynamo_orig_callable = function
     compiled._torchdynamo_wrapper_id = id(compiled)
     _finish_type(type(compiled))
-    target = Target(compiled, function, name=name, kind=kind, options=options, place=place or _place(function))
+    target = Target(compiled, function, name=name, kind=kind, options=options, place=place or place_of(function))
     compiled._breakline_target = target
     _targets.append(weakref.ref(compiled))
     if len(_targets) > 1000 and len(_targets) & (len(_targets) - 1) == 0:

@@ -96,8 +96,7 @@ class OptimizedModule(_Wrapper):
 
     def _build(self):
         module = self._modules["_orig_mod"]
-        forward = getattr(type(module).forward, "__code__", None)
-        place = (forward.co_filename, forward.co_firstlineno) if forward is not None else ("", 0)
+        place = api.place_of(type(module).forward)
         call = type(module).__call__
         if api.is_compiled(call):
             call = call._breakline_target.function

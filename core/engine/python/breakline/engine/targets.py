@@ -67,10 +67,16 @@ def parse(text):
             "missing_target",
             f"'{expression}' is no target: write a name or a call with literal arguments, as in {place}:Net(128, heads=4).",
         )
-    path = text.partition(":")[0]
+    raise no_file(text.partition(":")[0])
+
+
+def no_file(path):
+    """The Fault of a path that leads to no file."""
+    if os.path.islink(path):
+        return bad_input("missing_target", f"{path} is a link to {os.readlink(path)}, which is not there: mend the link or name another file.")
     near = difflib.get_close_matches(os.path.basename(path), _python_files(os.path.dirname(path) or "."), n=1)
     hint = f"; did you mean {os.path.join(os.path.dirname(path), near[0])}?" if near else ": name a Python file, or FILE_OR_MODULE:EXPR."
-    raise bad_input("missing_target", f"There is no file {path}{hint}")
+    return bad_input("missing_target", f"There is no file {path}{hint}")
 
 
 def _python_files(folder):
@@ -188,7 +194,7 @@ def fault_of(error, what):
 def package_name(path):
     """(dotted name, folder to import from) of a file to be taken as a module: with its packages where it lies in one."""
     folder, name = os.path.split(os.path.realpath(path))
-    name = os.path.splitext(name)[0]
+    name = os.path.splitext(name)[0].replace(".", "_")  # a dot would name a package
     while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder).isidentifier():
         folder, package = os.path.split(folder)
         name = f"{package}.{name}"

@@ -234,6 +234,8 @@ class Workspace:
         """Keeps the file's text for the next edit; line overlays follow the change."""
         if not self.opened.file:
             return
+        if text is None and previous is None and not os.path.exists(self.opened.file):
+            raise targets.no_file(getattr(self.opened, "place", self.opened.file))
         current = targets.read_source(self.opened.file) if text is None else text
         if previous is not None:
             overlays.follow_text(self.overlays, self.opened.file, self._folder(), previous, current)
