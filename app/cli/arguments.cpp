@@ -27,7 +27,7 @@ constexpr CommandRow kCommands[] = {
      "time a target: eager and compiled, on the CPU and the Vulkan device"},
     {"parity", Command::kParity, "breakline parity TARGET [options] [-- ARGS...]",
      "compare a target's breaks with those of the interpreter's own torch.compile; fails (exit 1) on a place "
-     "that is only ours"},
+     "that is only ours, unless PyTorch gave up a frame"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
      "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
