@@ -155,8 +155,8 @@ const std::vector<Option>& options() {
        }},
       {"--rounds", bit(Command::kTime), "N", "rounds of measurement (30)",
        [](Arguments& a, const std::string& v) {
-         return store<long long>(whole_number(v, "--rounds"),
-                                 [&](long long n) { a.time.rounds = static_cast<int>(n ? n : 1); });
+         if (const auto n = whole_number(v, "--rounds"); n && *n == 0) return Outcome(Error{"--rounds takes 1 or more."});
+         return store<long long>(whole_number(v, "--rounds"), [&](long long n) { a.time.rounds = static_cast<int>(n); });
        }},
       {"--budget", bit(Command::kTime), "SECONDS", "no new round starts after this long (10)",
        [](Arguments& a, const std::string& v) {
@@ -164,6 +164,8 @@ const std::vector<Option>& options() {
        }},
       {"--arm", bit(Command::kTime), "ARM", "cpu, vulkan_eager or vulkan (repeatable; all by default)",
        [](Arguments& a, const std::string& v) -> Outcome {
+         if (v != "cpu" && v != "vulkan_eager" && v != "vulkan" && v != "eager" && v != "eager_aa")
+           return Error{"There is no arm '" + v + "': --arm takes cpu, vulkan_eager or vulkan."};
          if (!a.time.arms) a.time.arms.emplace();
          a.time.arms->push_back(v);
          return {};

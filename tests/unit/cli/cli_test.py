@@ -181,6 +181,7 @@ class Time(Case):
 
     def test_unknown_arm_and_target(self):
         self.refused(self.call("time", MODELS / "clean.py", "--arm", "tpu"), 2, "no arm 'tpu'")
+        self.refused(self.call("time", MODELS / "clean.py", "--rounds", "0"), 2, "--rounds takes 1 or more")
         self.refused(self.call("time", MODELS / "clean.py", "--target", "third"), 2, "no target 'third'", "first, second")
 
 
