@@ -508,7 +508,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     PyObject* origin = keep_for_trace(py::check(PyObject_GetAttrString(o, "__origin__")));
     if (PyType_Check(origin)) {
       auto* t = reinterpret_cast<PyTypeObject*>(origin);
-      if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE) && !t->tp_dictoffset) return call(constant(origin), args, keywords);
+      if ((t->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) && !(t->tp_flags & Py_TPFLAGS_MANAGED_DICT) && !t->tp_dictoffset) return call(constant(origin), args, keywords);
     }
   }
   if (!PyCallable_Check(o)) quiet("call", true);
