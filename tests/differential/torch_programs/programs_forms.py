@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+# Long because it is one table of small independent programs.
 """Forms in which programs change tensors as objects: shape, memory, requires_grad, class, history. Each entry: name → (maker as in
 programs.py, places that may break)."""
 
