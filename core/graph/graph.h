@@ -137,15 +137,35 @@ struct Value {
   int32_t storage = -1;    ///< values with the same id may share memory (views, in-place results)
 };
 
+/// Consecutive nodes that Python runs as a function of its own: an activation checkpoint runs them again in
+/// the backward pass, a branch of torch.cond runs them or not. Regions are in program order and nest.
+struct Region {
+  enum Kind : uint8_t { kCheckpoint, kBranch } kind = kCheckpoint;
+  int first = 0, last = -1;  ///< nodes that the region stands for
+  int begin = 0, end = 0;    ///< [begin, end) of them are run; `caller` does what the others say
+  /// kCheckpoint: called with a function of the operands and their tuple, answers what that function answers:
+  /// the tuple of `results`.
+  ObjectHandle caller = nullptr;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  /// kBranch: run if the truth of `condition` is `wanted`; its results then are those of the values `joined`.
+  ValueId condition = kNoValue;
+  bool wanted = true;
+  std::vector<ValueId> joined;
+};
+
 /// Nodes in program order; running them in that order with the callables is the definition of the result.
 struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;  ///< values the segment's recipes need afterwards
-  bool grad_mode = true;         ///< at entry
+  std::vector<Region> regions;   ///< a graph that has some is run by the replay plan
+  bool in_order = false;  ///< so is this one: it writes, and reads memory of arrays that may be the same
+  bool grad_mode = true;  ///< at entry
   bool inference_mode = false;
-  bool reshapes = false;    ///< some node changes the shape or the memory of its operand: the result is a value of its own
+  bool reshapes =
+      false;  ///< some node changes the shape or the memory of its operand: the result is a value of its own
   bool needs_grad = false;  ///< grad mode on at some node with an operand that requires grad
 };
 

@@ -127,6 +127,13 @@ std::string print(const Graph& graph) {
     if (n.may_fail) out += " may_fail";
     out += '\n';
   }
+  for (const Region& r : graph.regions) {
+    out += "  " + std::string(r.kind == Region::kCheckpoint ? "checkpoint" : "branch") + " nodes " +
+           std::to_string(r.first) + ".." + std::to_string(r.last);
+    if (r.kind == Region::kBranch)
+      out += " if " + std::string(r.wanted ? "" : "not ") + '%' + std::to_string(r.condition);
+    out += '\n';
+  }
   out += "  return (";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     if (i) out += ", ";

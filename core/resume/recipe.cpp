@@ -71,6 +71,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
   };
   switch (v->kind) {
     case Kind::kTensor:
+    case Kind::kMade:
       s.kind = RecipeKind::kOutput;
       s.index = output_of(v->id);
       return add(std::move(s));

@@ -76,6 +76,12 @@ std::unique_ptr<graph::Plan> make_plan(const Root& root, std::shared_ptr<const g
   } else if (quick) {
     device = "replay";
     reason = "sizes seen once";
+  } else if (!g->regions.empty()) {
+    device = "replay";
+    reason = g->regions.front().kind == graph::Region::kCheckpoint ? "activation checkpoint" : "torch.cond";
+  } else if (g->in_order) {
+    device = "replay";
+    reason = "writes beside numpy's arrays";
   } else if (g->needs_grad) {
     device = "replay";
     reason = "parameters need grad";

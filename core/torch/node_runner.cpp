@@ -313,6 +313,13 @@ std::vector<std::vector<graph::ValueId>> last_uses(const graph::Graph& graph) {
     for (const auto& [name, a] : node.kwargs) visit_values(a, touch);
     for (graph::ValueId id : node.outputs) touch(id);
   }
+  for (const graph::Region& r : graph.regions) {
+    if (r.condition != graph::kNoValue) {
+      int& at = last[static_cast<size_t>(r.condition)];
+      at = std::max(at, r.last);
+    }
+    for (graph::ValueId id : r.results) last[static_cast<size_t>(id)] = -1;  // taken at the region's end
+  }
   for (graph::ValueId id : graph.inputs) last[static_cast<size_t>(id)] = -1;
   for (graph::ValueId id : graph.outputs) last[static_cast<size_t>(id)] = -1;
   std::vector<std::vector<graph::ValueId>> dying(graph.nodes.size());

@@ -3,6 +3,7 @@
 // their last use.
 #include "core/graph/profile.h"
 #include "core/torch/node_runner.h"
+#include "core/torch/region_run.h"
 #include "core/torch/slots.h"
 
 namespace breakline::torch {
@@ -11,18 +12,18 @@ namespace {
 class ReplayPlan final : public graph::Plan {
  public:
   ReplayPlan(std::shared_ptr<const graph::Graph> graph, const std::string& reason)
-      : graph_(std::move(graph)), dying_(last_uses(*graph_)) {
-    runners_.reserve(graph_->nodes.size());
+      : nodes_(std::make_shared<const PreparedNodes>(std::move(graph))) {
     info_.plan = "replay";
     info_.reason = reason;
-    for (size_t i = 0; i < graph_->nodes.size(); ++i) {
-      runners_.emplace_back(*graph_, static_cast<int>(i));
-      info_.kernels.push_back({graph_->nodes[i].name, "torch", {static_cast<int>(i)}, ""});
-    }
+    const std::vector<graph::Node>& nodes = nodes_->graph->nodes;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      info_.kernels.push_back({nodes[i].name, "torch", {static_cast<int>(i)}, ""});
   }
 
   int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
-    return run_in_slots(*graph_, inputs, outputs, [this](PyObject** slots) { return run_nodes(slots); });
+    return run_in_slots(*nodes_->graph, inputs, outputs, [this](PyObject** slots) {
+      return nodes_->graph->regions.empty() ? run_nodes(slots) : run_with_regions(nodes_, slots);
+    });
   }
 
   const graph::PlanInfo& info() const override { return info_; }
@@ -30,18 +31,17 @@ class ReplayPlan final : public graph::Plan {
  private:
   int run_nodes(PyObject** slots) const {
     graph::KernelTimes* times = graph::kernel_times;
-    for (size_t i = 0; i < runners_.size(); ++i) {
+    const std::vector<NodeRunner>& runners = nodes_->runners;
+    for (size_t i = 0; i < runners.size(); ++i) {
       const int64_t start = times ? graph::profile_clock_ns() : 0;
-      if (!runners_[i].run(slots)) return static_cast<int>(i);
-      for (graph::ValueId id : dying_[i]) Py_CLEAR(slots[id]);
+      if (!runners[i].run(slots)) return static_cast<int>(i);
+      for (graph::ValueId id : nodes_->dying[i]) Py_CLEAR(slots[id]);
       if (times) times->add(i, graph::profile_clock_ns() - start);
     }
     return -1;
   }
 
-  std::shared_ptr<const graph::Graph> graph_;
-  std::vector<std::vector<graph::ValueId>> dying_;
-  std::vector<NodeRunner> runners_;
+  std::shared_ptr<const PreparedNodes> nodes_;
   graph::PlanInfo info_;
 };
 

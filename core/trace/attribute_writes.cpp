@@ -119,6 +119,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
 
 void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
   PyTypeObject* t = type_of(o);
+  if (o->kind == Kind::kMade) stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   const auto no_place = [&](Value* owner, PyObject* missing) {
     if (PY_VERSION_HEX < 0x030D0000) no_attribute(owner, missing);
     if (py::type_lookup(t, missing)) quiet("AttributeError", true);

@@ -143,6 +143,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
   force(o);
   switch (o->kind) {
     case Kind::kTensor: return tensor_attribute(o, name, missing);
+    case Kind::kMade: return attribute_of_made(o, name, missing);
     case Kind::kSuper: return super_attribute(o, name, missing);
     case Kind::kFunction: return function_attribute(o, name, missing);
     case Kind::kMethod:

@@ -412,6 +412,10 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
     case Kind::kInstance: {
       if (callee->function_live) {
         PyObject* o = callee->object;
+        if (is_run_by_torch(o) || makes_other_tensors(o)) {
+          guard(StepKind::kIdentity, callee->source, o);
+          return call_constant(o, args, keywords);
+        }
         if (Value* r = call_while_tracing(o, args, keywords)) {
           guard(StepKind::kIdentity, callee->source, o);
           return r;

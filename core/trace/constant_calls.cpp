@@ -216,6 +216,18 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   }
   if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && is_python_generator(PyCFunction_GET_SELF(o)))
     if (Value* number = draw(o, args, keywords)) return number;
+  if (has_made_) {
+    bool made = false;
+    for (Value* v : args) made = made || holds_made(v);
+    for (const auto& [name, v] : keywords) made = made || holds_made(v);
+    if (made && !PyType_Check(o))
+      if (Value* r = call_of_made(o, args, keywords)) return r;
+  }
+  if (PyFunction_Check(o) || PyCFunction_Check(o))
+    if (makes_other_tensors(o))
+      if (Value* r = call_made(o, args, keywords, false)) return r;
+  if (PyFunction_Check(o))
+    if (Value* r = call_with_region(o, args, keywords)) return r;
   // 1. names with a meaning of their own
   const Marker& marker = find_marker(o);
   switch (marker.kind) {
@@ -335,6 +347,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         method = method.substr(method.rfind('.') + 1);
         if (info.name.ends_with(".is_inference") && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor)
           return boolean(is_inference(args[0]->id));
+        if (info.name == "Tensor.numpy" && args.size() == 1 && keywords.empty())
+          if (Value* array = call_made(o, args, keywords, false)) return array;
         if (info.name == "Tensor.register_hook" && args.size() == 2 && keywords.empty())
           if (Value* handle = hook_on_result(args[0], args[1])) return handle;
         if (info.name == "Tensor.retain_grad" && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor && meta(args[0]).requires_grad) {

@@ -165,7 +165,7 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   if (!k) {
     if (key->kind == Kind::kTuple || key->kind == Kind::kList || key->kind == Kind::kDict || key->kind == Kind::kSet ||
         key->kind == Kind::kTensor || key->kind == Kind::kInstance || key->kind == Kind::kNative || key->kind == Kind::kDictView ||
-        key->kind == Kind::kSlice) {
+        key->kind == Kind::kSlice || key->kind == Kind::kMade) {
       bool identity = key->kind == Kind::kTensor ||
                       (key->kind == Kind::kInstance &&
                        reinterpret_cast<PyTypeObject*>(key->object)->tp_hash == PyBaseObject_Type.tp_hash);

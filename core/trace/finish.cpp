@@ -62,6 +62,7 @@ void Tracer::alias_guards() {
     size_t count = input_values_.size();
     for (size_t i = 0; i < count; ++i) {
       Value* a = input_values_[i];
+      graph_->in_order = graph_->in_order || a->kind == Kind::kMade;
       const graph::Value& at_entry = graph_->values[static_cast<size_t>(graph_->inputs[i])];
       if (a->kind != Kind::kTensor || !written.count(at_entry.storage)) continue;
       for (size_t j = 0; j < count; ++j) {

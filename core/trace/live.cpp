@@ -297,7 +297,8 @@ PyTypeObject* Tracer::type_of(Value* v) {
   switch (v->kind) {
     case Kind::kConstant: return Py_TYPE(v->object);
     case Kind::kLive: guard_type(v); return Py_TYPE(v->object);
-    case Kind::kTensor: return v->type;
+    case Kind::kTensor:
+    case Kind::kMade: return v->type;
     case Kind::kTuple: return v->type ? v->type : &PyTuple_Type;
     case Kind::kList: return v->type ? v->type : &PyList_Type;
     case Kind::kDict: return v->type ? v->type : &PyDict_Type;

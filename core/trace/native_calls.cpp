@@ -458,10 +458,25 @@ Value* Tracer::new_array(PyObject* o, const Values& args, const Keywords& keywor
   return v;
 }
 
+namespace {
+
+bool is_live_array(Value* v) {
+  return v->kind == Kind::kLive && v->object && std::string_view(Py_TYPE(v->object)->tp_name) == "numpy.ndarray";
+}
+
+}  // namespace
+
 Value* Tracer::call_while_tracing(PyObject* o, Values& args, Keywords& keywords) {
+  const bool numpy = is_numpy_function(o);
+  if (numpy || PyCFunction_Check(o)) {
+    bool tensors = false;
+    for (Value* v : args) tensors = tensors || (torch::available() && holds_tensor(v)) || (numpy && is_live_array(v));
+    if (tensors)
+      if (Value* made = call_of_made(o, args, keywords)) return made;
+  }
   if (makes_an_array(o))
     if (Value* made = new_array(o, args, keywords)) return made;
-  if (is_numpy_function(o)) return call_numpy(o, args, keywords);
+  if (numpy) return call_numpy(o, args, keywords);
   if (is_query(o)) {
     Values values;
     Keywords words;

@@ -114,6 +114,7 @@ int Tracer::truth(Value* v) {
     case Kind::kDictView: return dict_size(v->items[0]) > 0;
     case Kind::kSet: return set_size(v) > 0;
     case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kMade: stop("data-dependent-branch", {{"value", v->type->tp_name}});
     case Kind::kNative: return PyObject_IsTrue(v->object);
     case Kind::kLive:
       if (v->dynamic) {
@@ -165,6 +166,9 @@ Value* Tracer::length(Value* v) {
     case Kind::kDict: return integer(dict_size(v));
     case Kind::kDictView: return integer(dict_size(v->items[0]));
     case Kind::kSet: return integer(set_size(v));
+    case Kind::kMade:
+      if (Py_ssize_t n = PyObject_Size(v->object); n >= 0) return integer(n);
+      quiet("len", true);
     case Kind::kTensor:
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
       return size_of(v, 0);
@@ -361,6 +365,13 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     list_touch(a);
     a->items.insert(a->items.end(), more.begin(), more.end());
     return a;
+  }
+  if (a->kind == Kind::kMade || b->kind == Kind::kMade) {
+    // An array changes in place; numpy's scalars don't.
+    const bool changes = in_place && (a->kind != Kind::kMade || PyObject_CheckBuffer(a->object)) && !(a->kind == Kind::kMade && guard::is_numpy_scalar_type(a->type));
+    if (!changes)
+      if (Value* r = operate_made(operator_function(kBinary[base].function), {a, b})) return r;
+    stop("builtin", {{"function", in_place ? kInPlace[base] : kBinary[base].function}, {"arg_types", describe(a) + ", " + describe(b)}});
   }
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
@@ -576,6 +587,10 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   force(a);
   force(b);
   if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
+  if (a->kind == Kind::kMade || b->kind == Kind::kMade) {
+    if (Value* r = operate_made(operator_function(kCompare[op]), {a, b})) return r;
+    stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
+  }
   if (a->kind == Kind::kTensor || b->kind == Kind::kTensor) {
     Value* other = a->kind == Kind::kTensor ? b : a;
     if (other->kind == Kind::kConstant && !is_number(other->object) && !PyComplex_Check(other->object) &&
@@ -738,6 +753,10 @@ Value* Tracer::unary(Op op, Value* v) {
   force(v);
   const char* name = op == Op::kUnaryNegative ? "neg" : op == Op::kUnaryInvert ? "invert" : "pos";
   if (v->kind == Kind::kTensor) return torch_call(operator_function(name), {v});
+  if (v->kind == Kind::kMade) {
+    if (Value* r = operate_made(operator_function(name), {v})) return r;
+    stop("builtin", {{"function", name}, {"arg_types", describe(v)}});
+  }
   if (Value* r = number_call(operator_function(name), {v}, {})) return r;
   PyObject* c = constant_of(v);
   const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";

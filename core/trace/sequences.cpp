@@ -167,6 +167,17 @@ Value* Tracer::iterator_of(Value* v) {
       if (!Py_TYPE(o)->tp_iter) quiet("iter", true);
       stop("builtin", {{"function", "iter"}, {"arg_types", Py_TYPE(o)->tp_name}});
     }
+    case Kind::kMade: {
+      const Py_ssize_t n = PyObject_Size(v->object);
+      if (n < 0) quiet("iter", true);
+      Values items;
+      for (Py_ssize_t i = 0; i < n; ++i) {
+        Value* item = item_of_made(v, integer(i));
+        if (!item) stop("builtin", {{"function", "iter"}, {"arg_types", v->type->tp_name}});
+        items.push_back(item);
+      }
+      return iterator_of(tuple(std::move(items)));
+    }
     case Kind::kTensor: {
       if (meta(v).rank() == 0) quiet("iteration over a 0-d tensor", true);
       py::Ref unbind = py::check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(v->type), "unbind"));

@@ -63,6 +63,9 @@ Value* Tracer::subscript(Value* c, Value* k) {
   force(k);
   switch (c->kind) {
     case Kind::kTensor: return torch_call(operator_function("getitem"), {c, k});
+    case Kind::kMade:
+      if (Value* r = item_of_made(c, k)) return r;
+      stop("method-call", {{"class", c->type->tp_name}, {"name", "__getitem__"}});
     case Kind::kTuple:
     case Kind::kList: {
       if (c->kind == Kind::kTuple && c->type)

@@ -114,7 +114,7 @@ bool Tracer::set_data(Value* tensor, Value* other) {
 
 Value* Tracer::hook_on_result(Value* tensor, Value* hook) {
   force(hook);
-  if (force(tensor)->kind != Kind::kTensor || tensor->source >= 0 || !meta(tensor).requires_grad) return nullptr;
+  if (force(tensor)->kind != Kind::kTensor || !meta(tensor).requires_grad) return nullptr;
   PyObject* function = hook->kind == Kind::kConstant && (PyFunction_Check(hook->object) || PyCFunction_Check(hook->object)) ? hook->object : nullptr;
   if (hook->kind == Kind::kFunction && !hook->items[2]) function = real_function(hook);
   static PyObject* set = polyfill_named("set_hook");
@@ -133,6 +133,7 @@ Value* Tracer::hook_on_result(Value* tensor, Value* hook) {
   mutated();
   graph::Node node = new_node(set, "Tensor.register_hook", {tensor, constant(function)});
   graph_->nodes.push_back(std::move(node));
+  if (tensor->source >= 0) history_written_ = true;  // a failing segment can't take it back
   graph_->needs_grad = true;  // on the real tensor that autograd knows
   Value* made = new_instance(reinterpret_cast<PyTypeObject*>(handle));
   made->stand_in = true;

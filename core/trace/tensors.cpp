@@ -172,6 +172,7 @@ graph::Arg Tracer::argument(Value* v) {
   auto no_tensor = [](PyObject*) { return graph::kNoValue; };
   switch (v->kind) {
     case Kind::kTensor: meta(v); return graph::Arg::value(v->id);
+    case Kind::kMade: return graph::Arg::value(v->id);
     case Kind::kConstant: {
       graph::Arg a = torch::arg_of(v->object, no_tensor);
       a.object = v->object;
@@ -303,6 +304,12 @@ Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
 
 Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords) {
   if (Value* r = overridden_call(callable, args, keywords)) return r;
+  if (has_made_) {
+    bool made = false;
+    for (Value* v : args) made = made || holds_made(v);
+    for (const auto& [name, v] : keywords) made = made || holds_made(v);
+    if (made) stop("function-call", {{"function", info.name.empty() ? name_of(callable) : info.name}, {"args", "an object of numpy"}});
+  }
   if (static_cast<int64_t>(graph_->nodes.size()) >= options_.node_limit) stop("trace-limit", {{"limit", "nodes"}});
   graph::Node node;
   node.callable = callable;

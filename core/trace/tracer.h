@@ -463,6 +463,29 @@ class Tracer {
   Value* attach_function(const Values& args);
   /// nn.Parameter(data, requires_grad) of an ordinary tensor as a node; null for other calls.
   Value* new_parameter(PyObject* cls, const Values& args, const Keywords& keywords);
+  // made.cpp: objects that nodes make and that are no plain tensors.
+  bool holds_made(Value* v);
+  /// An array the call brought along becomes an operand; false for anything else.
+  bool array_as_input(Value* v);
+  /// What stands for a value where a result's layout is asked; borrowed, null where there is none.
+  PyObject* example_of(Value* v);
+  bool polyfill_layout(PyObject* array);  ///< whether it is an array of plain numbers
+  /// A call as a node whose results are tensors, arrays or numpy's scalars; null where it can't be one.
+  Value* call_made(PyObject* callable, const Values& args, const Keywords& keywords, bool of_numpy);
+  Value* call_of_made(PyObject* callable, const Values& args, const Keywords& keywords);
+  Value* operate_made(PyObject* function, const Values& args);
+  Value* item_of_made(Value* made, Value* key);
+  Value* attribute_of_made(Value* made, PyObject* name, bool* missing);
+  // regions.cpp
+  /// torch.utils.checkpoint.checkpoint and torch.cond: the functions they are given are traced, their nodes become regions. Null for
+  /// other calls, and where the call has to be done for real.
+  Value* call_with_region(PyObject* function, const Values& args, const Keywords& keywords);
+  Value* checkpoint(const Values& args, const Keywords& keywords);
+  Value* conditional(const Values& args, const Keywords& keywords);
+  /// Traces a call that only computes tensors, its nodes filled in; others go to `call_whole`.
+  Value* traced_whole(Value* callee, Values args, Keywords keywords, graph::Region& region);
+  /// The trace starts over with the present outer instruction done for real.
+  [[noreturn]] void call_whole();
   graph::Node new_node(PyObject* callable, std::string name, const Values& args);
   bool make_dynamic(Value* v);
   Value* open_number(PyObject* now, SourceId source);
@@ -597,6 +620,9 @@ class Tracer {
   std::unordered_map<SourceId, int64_t> draws_;         ///< sources of numbers that are drawn, and the instruction that did
   std::map<int64_t, BreakInfo> made_at_;                 ///< the break that each such statement is when it has to be real
   std::unordered_map<Value*, Value*> identities_;
+  bool has_made_ = false;                               ///< some value is a kMade
+  std::unordered_map<graph::ValueId, PyObject*> twins_;  ///< of tensors that were operands of numpy
+  std::unordered_set<int64_t> whole_calls_;  ///< outer instructions whose function can't be a region; kept when the trace starts over
 };
 
 }  // namespace breakline::trace

@@ -34,6 +34,10 @@ PyTypeObject* partial_type();
 bool is_traced_subclass(PyTypeObject* type);
 /// A name of breakline.polyfills that stands for PyTorch's own handling of overrides; new reference, null when missing.
 PyObject* override_helper(const char* name);
+/// torch.utils.checkpoint.checkpoint or torch.cond (regions.cpp).
+bool is_run_by_torch(PyObject* function);
+/// A function of PyTorch that makes tensors of other layouts: quantised, nested (made.cpp).
+bool makes_other_tensors(PyObject* function);
 /// A name of breakline.polyfills; new reference, null when there is none.
 PyObject* polyfill_named(const char* name);
 /// Exactly torch.nn.Parameter.

@@ -36,6 +36,7 @@ enum class Kind : uint8_t {
   kTraceback,  ///< entry of the traceback of an exception made here: `entry`, items[0]: the next one or null
   kNative,     ///< an object of C made here: `object` is a twin that has seen the same `calls`
   kIdentity,   ///< id() of items[0]
+  kMade,       ///< made by a node at each run, no plain tensor (made.cpp): `id` in the graph, `object` = a twin of the same layout
 };
 
 enum class IteratorKind : uint8_t {

@@ -140,6 +140,10 @@ T_UNARY = ["({} * random.uniform(0.5, 1.5))", "torch.tanh({})", "torch.sigmoid({
            "{}.transpose(0, 1)", "torch.nn.functional.gelu({})", "{}.clamp(-1, 1)", "{}.softmax(-1)", "{}.contiguous()",
            "({} / 3)", "torch.exp(-{}.abs())", "{}.view(3, 3)", "{}.reshape(9).reshape(3, 3)", "{}.float()", "{}.clone()",
            "({} ** 2)", "{}.sum(0, keepdim=True).expand(3, 3)", "{}.detach()", "(1 - {})"]
+# What the stand-in for PyTorch has not.
+T_REAL = ["checkpoint(torch.tanh, {}, use_reentrant=False)", "checkpoint(lambda p: p * G + x.sum(), {}, use_reentrant=False)",
+          "torch.from_numpy(np.sin({}.detach().numpy()))", "torch.from_numpy({}.detach().numpy().T + n)",
+          "torch.as_tensor(np.log({}.detach().numpy()).clip(-2, 2))"]
 T_BINARY = ["({} + {})", "({} - {})", "({} * {})", "torch.tanh({} @ {})", "torch.maximum({}, {})", "torch.where({} > 0, {}, 0.25)",
             "torch.cat([{}, {}])[:3]", "torch.stack([{}, {}]).mean(0)"]
 I_BINARY = ["({} + {})", "({} - {})", "({} * {}) % 7", "max({}, {})", "min({}, {})", "({} // (abs({}) + 1))", "operator.add({}, {}) % 9"]
@@ -183,7 +187,7 @@ class Generator:
         if d == 0 or r < 0.3:
             return self.pick(s.kinds["T"])
         if r < 0.6:
-            return self.pick(T_UNARY).format(self.tensor(s, d - 1))
+            return self.pick(T_UNARY if plain or self.r.random() < 0.9 else T_REAL).format(self.tensor(s, d - 1))
         if r < 0.84:
             return self.pick(T_BINARY).format(self.tensor(s, d - 1), self.tensor(s, d - 1))
         if r < 0.88 and s.kinds["L"]:
@@ -592,10 +596,13 @@ class Generator:
         return PRELUDE + "\n".join(glob) + "THING = Thing(torch.full((3, 3), 0.5))\n\n" + "\n".join(self.lines) + "\n"
 
 
+REAL_PRELUDE = "import numpy as np\nfrom torch.utils.checkpoint import checkpoint\n"
+
+
 def program(seed):
     """Source text; the caller puts `gb` and `region` into the module's namespace."""
     text = Generator(seed).build()
-    return text.replace("import torch\n", "import plain_torch as torch\n", 1) if plain else text
+    return text.replace("import torch\n", "import plain_torch as torch\n" if plain else "import torch\n" + REAL_PRELUDE, 1)
 
 
 def arguments(space, seed, call):

@@ -2,6 +2,7 @@
 """Python that the tracer follows in place of C code of PyTorch which would hide the user's Python from it. Each function
 computes exactly what it stands for, under the condition that its text names."""
 
+import warnings
 import weakref
 
 import torch
@@ -164,6 +165,48 @@ def group_of_tensors(tensorlistlist, with_indices=False):
     first = tensorlistlist[0]
     indices = list(range(len(first))) if with_indices else []
     return {(first[0].device, first[0].dtype): ([list(tensors) for tensors in tensorlistlist], indices)}
+
+
+def array_layout(array):
+    """Type and layout of an array of plain numbers; None for others."""
+    if array.dtype.kind not in "biufc" or not array.dtype.isnative:
+        return None
+    return array.dtype.char, array.shape, array.strides
+
+
+def of_numpy(function, *args, **kwargs):
+    """A call of numpy; what it would warn of is an error, since a warning has to come from the program's own line."""
+    import numpy
+
+    with numpy.errstate(all="raise"):
+        return function(*args, **kwargs)
+
+
+def call_quietly(function, args, kwargs):
+    import numpy
+
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return function(*args, **kwargs)
+
+
+def get_attribute(value, name):
+    return getattr(value, name)
+
+
+def call_without_grad(function, *args):
+    with torch.no_grad():
+        return function(*args)
+
+
+def run_checkpoint(options):
+    """Calls a region of a segment, a function of tensors, as the program asked `torch.utils.checkpoint.checkpoint` to call its own."""
+    from torch.utils.checkpoint import checkpoint
+
+    def call(region, operands):
+        return checkpoint(region, *operands, **options)
+
+    return call
 
 
 def set_hook(tensor, hook):
