@@ -223,6 +223,18 @@ Value* holder_of(const std::vector<std::unique_ptr<SymFrame>>& frames, PyObject*
 
 }  // namespace
 
+PyObject* Tracer::form_of_apply(const Values& args) {
+  bool needs = false;
+  if (torch::current_ambient().records())
+    for (Value* v : args) {
+      force(v);
+      needs = needs || (v->kind == Kind::kTensor && meta(v).requires_grad);
+      if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
+    }
+  py::Ref form = py::Ref::steal(polyfill_named(needs ? "apply_with_grad" : "apply_without_grad"));
+  return form ? keep_borrowed(form.get()) : nullptr;
+}
+
 PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
   const std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
   const char* instead = nullptr;
@@ -232,14 +244,7 @@ PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& key
   }
   if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
     if (!keywords.empty() || args.empty()) return nullptr;
-    bool needs = false;
-    if (torch::current_ambient().records())
-      for (Value* v : args) {
-        force(v);
-        needs = needs || (v->kind == Kind::kTensor && meta(v).requires_grad);
-        if (v->kind == Kind::kLive && torch::is_tensor(v->object)) return nullptr;
-      }
-    instead = needs ? "apply_with_grad" : "apply_without_grad";
+    return form_of_apply(args);
   } else if (name.starts_with("record_function.__") && file.ends_with("torch/autograd/profiler.py")) {
     // Without a profiler it does nothing that could be seen.
     if (name.ends_with("__init__")) instead = "record_function_init";

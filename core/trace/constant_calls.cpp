@@ -37,6 +37,20 @@ bool is_attach(PyObject* function) {
   return function == attach;
 }
 
+/// autograd.Function.apply of a class, where it is PyTorch's C (from 2.14 on).
+bool is_function_apply(PyObject* o) {
+  if (!PyCFunction_Check(o) || !PyCFunction_GET_SELF(o) || !PyType_Check(PyCFunction_GET_SELF(o)) ||
+      std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) != "apply" || !torch::available())
+    return false;
+  static PyObject* base = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("torch.autograd"));
+    PyObject* found = m ? PyObject_GetAttrString(m.get(), "Function") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  return base && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(o)), reinterpret_cast<PyTypeObject*>(base));
+}
+
 /// 1 + the position of the condition when `function` is one of torch._check…, else 0.
 size_t is_torch_check(PyObject* function) {
   struct Check {
@@ -222,6 +236,11 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     for (const auto& [name, v] : keywords) made = made || holds_made(v);
     if (made && !PyType_Check(o))
       if (Value* r = call_of_made(o, args, keywords)) return r;
+  }
+  if (is_function_apply(o) && keywords.empty()) {
+    Values all = args;
+    all.insert(all.begin(), constant(PyCFunction_GET_SELF(o)));
+    if (PyObject* form = form_of_apply(all)) return call(constant(form), std::move(all), {});
   }
   if (PyFunction_Check(o) || PyCFunction_Check(o))
     if (makes_other_tensors(o))

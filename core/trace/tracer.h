@@ -452,6 +452,8 @@ class Tracer {
   void note_region(SymFrame& f, Value* manager);
   /// The function of breakline.polyfills that stands for `code` with these arguments; borrowed, null when there is none.
   PyObject* polyfill(PyCodeObject* code, Values& args, const Keywords& keywords);
+  /// The same for autograd.Function.apply, its class before the arguments.
+  PyObject* form_of_apply(const Values& args);
   /// The node that is being made changes the tensor's shape or memory in place: the same object, another graph value. `moved_to`: the
   /// value that it shares memory with from now on.
   void becomes(Value* tensor, graph::TensorMeta now, graph::ValueId moved_to = graph::kNoValue);
