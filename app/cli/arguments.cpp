@@ -28,6 +28,9 @@ constexpr CommandRow kCommands[] = {
     {"parity", Command::kParity, "breakline parity TARGET [options] [-- ARGS...]",
      "compare a target's breaks with those of the interpreter's own torch.compile; fails (exit 1) on a place "
      "that is only ours, unless PyTorch gave up a frame"},
+    {"check", Command::kCheck, "breakline check TARGET --budget FILE [options] [-- ARGS...]",
+     "a gate for CI: breaks, graphs, frames given up and the time ratio against a budget file; fails (exit "
+     "1) when one is over"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
      "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
@@ -52,7 +55,8 @@ struct Option {
 };
 
 constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
-constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity);
+constexpr unsigned kEngine =
+    bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity) | bit(Command::kCheck);
 
 using Outcome = std::optional<Error>;
 
@@ -153,10 +157,34 @@ const std::vector<Option>& options() {
        [](Arguments& a, const std::string& v) {
          return store<long long>(whole_number(v, "--seed"), [&](long long n) { a.open.seed = n; });
        }},
-      {"--rounds", bit(Command::kTime), "N", "rounds of measurement (30)",
+      {"--budget", bit(Command::kCheck), "FILE",
+       "the budget: {\"breaks\": 2, \"graphs\": 3, \"given_up\": 0, \"time_ratio\": 1.2, \"known\": [...]}; "
+       "what is absent is not limited",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         a.budget = v;
+         return {};
+       }},
+      {"--update", bit(Command::kCheck), nullptr, "write the budget that holds for what is found now",
+       [](Arguments& a, const std::string&) -> Outcome {
+         a.update = true;
+         return {};
+       }},
+      {"--markdown", bit(Command::kCheck), "FILE", "also write a summary for people",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         a.markdown = v;
+         return {};
+       }},
+      {"--sarif", bit(Command::kCheck), "FILE", "also write the breaks as SARIF 2.1.0",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         a.sarif = v;
+         return {};
+       }},
+      {"--rounds", bit(Command::kTime) | bit(Command::kCheck), "N", "rounds of measurement (30)",
        [](Arguments& a, const std::string& v) {
-         if (const auto n = whole_number(v, "--rounds"); n && *n == 0) return Outcome(Error{"--rounds takes 1 or more."});
-         return store<long long>(whole_number(v, "--rounds"), [&](long long n) { a.time.rounds = static_cast<int>(n); });
+         if (const auto n = whole_number(v, "--rounds"); n && *n == 0)
+           return Outcome(Error{"--rounds takes 1 or more."});
+         return store<long long>(whole_number(v, "--rounds"),
+                                 [&](long long n) { a.time.rounds = static_cast<int>(n); });
        }},
       {"--budget", bit(Command::kTime), "SECONDS", "no new round starts after this long (10)",
        [](Arguments& a, const std::string& v) {
@@ -264,7 +292,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   out.command = Command::kHelp;
   if (at >= words.size())
     return Error{
-        "Name a command: explain, time, parity, run, python or diagnose (breakline --help tells more)."};
+        "Name a command: explain, time, parity, check, run, python or diagnose (breakline --help tells "
+        "more)."};
   const std::string& first = words[at];
   if (first == "--help" || first == "-h" || first == "help") {
     out.help_topic = at + 1 < words.size() ? words[at + 1] : "";
@@ -276,7 +305,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   }
   const CommandRow* row = find_command(first);
   if (!row)
-    return Error{"There is no command '" + first + "': use explain, time, parity, run, python or diagnose."};
+    return Error{"There is no command '" + first +
+                 "': use explain, time, parity, check, run, python or diagnose."};
   out.command = row->command;
   ++at;
   if (out.command == Command::kRun || out.command == Command::kPython)
@@ -315,6 +345,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
     return Error{out.command == Command::kDiagnose
                      ? "Name the file to diagnose, or - for the standard input."
                      : "Name a target: a Python file, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
+  if (out.command == Command::kCheck && out.budget.empty())
+    return Error{"breakline check needs --budget FILE (with --update it is written)."};
   out.file = *subject;
   out.open.target = *subject;
   return out;
@@ -331,7 +363,8 @@ std::string help_text(const std::string& topic) {
            "target), or\n"
            "FILE_OR_MODULE:EXPR, where EXPR is a name or a call with literal arguments: model.py:Net(128, "
            "heads=4).\n\n"
-           "Exit status: 0 done; 1 a gate failed (--strict, parity); 2 usage or bad input; 3 the code raised "
+           "Exit status: 0 done; 1 a gate failed (--strict, parity, check); 2 usage or bad input; 3 the code "
+           "raised "
            "or "
            "compilation\n"
            "failed; 4 the engine died or timed out.\n";

@@ -10,7 +10,7 @@
 
 namespace breakline::cli {
 
-enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity };
+enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity, kCheck };
 
 /// What the user asked for. Only the fields of the command are filled.
 struct Arguments {
@@ -22,6 +22,8 @@ struct Arguments {
   protocol::OpenParams open;      ///< explain, time
   protocol::TimeParams time;      ///< time
   std::string file;               ///< diagnose: FILE or "-"
+  std::string budget, markdown, sarif;  ///< check: files
+  bool update = false;                  ///< check: write the budget instead
   std::vector<std::string> rest;  ///< run: script and its arguments; python: the interpreter's arguments
 };
 

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "core/client/check.h"
 #include "core/client/client.h"
 #include "core/client/locate.h"
 #include "core/client/report_text.h"
@@ -176,6 +177,73 @@ int parity(const Arguments& arguments) {
   return kDone;
 }
 
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  return file && (file << text).flush();
+}
+
+int check(const Arguments& arguments) {
+  std::optional<protocol::Budget> budget;
+  std::error_code ignored;
+  if (std::ifstream file(arguments.budget, std::ios::binary);
+      file && !std::filesystem::is_directory(arguments.budget, ignored)) {
+    std::ostringstream text;
+    text << file.rdbuf();
+    const auto parsed = protocol::parse_budget(text.str());
+    if (!parsed)
+      return complain("The budget file " + arguments.budget + " is not usable: " + parsed.error().message +
+                          "; --update writes one.",
+                      kBadInput);
+    budget = *parsed;
+  } else if (!arguments.update) {
+    return complain(
+        "The budget file " + arguments.budget + " can't be read: --update writes it from what is found now.",
+        kBadInput);
+  }
+  Opened opened = open_target(arguments);
+  if (!opened.engine) return opened.code;
+  const auto report = protocol::parse_report(opened.report);
+  if (!report) return complain(report.error().message, kEngineDied);
+  if (any_error(*report)) {
+    print(stderr, client::report_text(*report, text_options(arguments)));
+    return complain("The target raised, so there is nothing to check.", kUserCode);
+  }
+  client::CheckInput input;
+  input.report = &*report;
+  input.device = arguments.open.device;
+  input.folder = std::filesystem::absolute(arguments.budget).lexically_normal().parent_path().string();
+  if (arguments.update) {
+    opened.engine->shut_down();
+    if (!write_file(arguments.budget, protocol::to_json(client::budget_of(input, budget))))
+      return complain("The budget file " + arguments.budget + " can't be written: check the folder.",
+                      kBadInput);
+    return kDone;
+  }
+  std::optional<protocol::Timings> timings;
+  if (budget->time_ratio) {
+    protocol::TimeParams params = arguments.time;
+    params.arms = {{arguments.open.device}};
+    std::optional<Client::Seconds> timeout;
+    if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+    const Answer answer = opened.engine->call("time", protocol::to_json(params), timeout);
+    if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
+    const auto parsed = protocol::parse_timings(answer.body);
+    if (!parsed) return complain(parsed.error().message, kEngineDied);
+    timings = *parsed;
+    input.timings = &*timings;
+  }
+  opened.engine->shut_down();
+  const protocol::CheckResult result = client::check(input, *budget);
+  print(stdout, arguments.json ? protocol::pretty(protocol::to_json(result)) + "\n"
+                               : client::check_text(result, arguments.file));
+  if (!arguments.markdown.empty() &&
+      !write_file(arguments.markdown, client::check_markdown(result, arguments.file)))
+    return complain("The summary " + arguments.markdown + " can't be written: check the folder.", kBadInput);
+  if (!arguments.sarif.empty() && !write_file(arguments.sarif, client::check_sarif(input, result)))
+    return complain("The SARIF file " + arguments.sarif + " can't be written: check the folder.", kBadInput);
+  return result.within ? kDone : kGateFailed;
+}
+
 /// Replaces this process by the interpreter with `words` as its arguments.
 int become_python(const Arguments& arguments, const std::vector<std::string>& words) {
   const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
@@ -258,6 +326,8 @@ int run_command(const Arguments& arguments) {
       return time(arguments);
     case Command::kParity:
       return parity(arguments);
+    case Command::kCheck:
+      return check(arguments);
   }
   return kBadInput;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The one table that ties structs to JSON names; reading and writing both walk it. Private to this folder.
 #pragma once
+#include "core/protocol/budget.h"
 #include "core/protocol/report.h"
 
 namespace breakline::protocol {
@@ -147,6 +148,25 @@ void walk(V& v, ParityPlace& x) {
 template <class V>
 void walk(V& v, Parity& x) {
   v("schema", x.schema), v("torch", x.torch), v("ours", x.ours), v("theirs", x.theirs), v("places", x.places);
+}
+template <class V>
+void walk(V& v, KnownBreak& x) {
+  v("file", x.file), v("function", x.function), v("reason", x.reason), v("code", x.code), v("line", x.line);
+}
+template <class V>
+void walk(V& v, Budget& x) {
+  v("schema", x.schema), v("breaks", x.breaks), v("graphs", x.graphs), v("given_up", x.given_up);
+  v("time_ratio", x.time_ratio), v("known", x.known);
+}
+template <class V>
+void walk(V& v, Excess& x) {
+  v("what", x.what), v("sentence", x.sentence), v("allowed", x.allowed), v("measured", x.measured);
+}
+template <class V>
+void walk(V& v, CheckResult& x) {
+  v("schema", x.schema), v("within", x.within), v("breaks", x.breaks), v("graphs", x.graphs);
+  v("given_up", x.given_up), v("time_ratio", x.time_ratio), v("time_low", x.time_low);
+  v("time_high", x.time_high), v("over", x.over), v("new", x.added), v("gone", x.gone), v("notes", x.notes);
 }
 template <class V>
 void walk(V& v, OpenParams& x) {

@@ -145,6 +145,31 @@ std::string to_json(const OpenParams& value) { return text_of(value); }
 std::string to_json(const TimeParams& value) { return text_of(value); }
 std::string to_json(const std::vector<Overlay>& overlays) { return text_of(overlays); }
 
+std::string to_json(const CheckResult& value) { return text_of(value); }
+std::string to_json(const Budget& value) {
+  Json j = write(value);
+  for (auto it = j.begin(); it != j.end();)
+    it = it->is_null() ? j.erase(it) : std::next(it);  // what is not limited is absent
+  return dump(j, 2) + "\n";
+}
+
+Result<Budget> parse_budget(std::string_view json) {
+  const Json j = Json::parse(json, nullptr, false);
+  if (j.is_discarded() || !j.is_object()) return Error{"it is not a JSON object"};
+  Budget budget;
+  const Json fields = write(budget);
+  for (const auto& [name, value] : j.items())
+    if (!fields.contains(name)) return Error{"it limits '" + name + "', which is not known"};
+  try {
+    read(j, budget, "");
+  } catch (const WrongField& wrong) {
+    return Error{wrong.path + " is not " + wrong.expected};
+  }
+  if (budget.schema != 1)
+    return Error{"its schema is " + std::to_string(budget.schema) + ", this version knows 1"};
+  return budget;
+}
+
 Result<std::vector<Overlay>> parse_overlays(std::string_view json) {
   const Json j = Json::parse(json, nullptr, false);
   if (j.is_discarded()) return Error{"it is not JSON"};

@@ -221,6 +221,55 @@ class Parity(Case):
         self.refused(self.call("parity", "--policy", "a=b", "m.py"), 2, "--policy")
 
 
+class Check(Case):
+    MODEL = "import torch\n\n@torch.compile\ndef f(x):\n    y = x.sin()\n    %s\n    return y.cos() * 2\n\nfor _ in range(3):\n    f(torch.ones(8))\n"
+
+    def test_a_budget_holds_until_a_break_comes(self):
+        model = self.write("m.py", self.MODEL % "print(end='')")
+        self.assertEqual(self.call("check", model, "--budget", "b.json", "--update").code, 0)
+        budget = json.loads((self.folder / "b.json").read_text())
+        self.assertEqual((budget["breaks"], budget["graphs"], budget["given_up"]), (1, 2, 0))
+        self.assertEqual([(k["file"], k["function"], k["reason"]) for k in budget["known"]], [("m.py", "f", "print")])
+        self.assertNotIn("time_ratio", budget)
+        self.write("m.py", "# moved down\n\n" + self.MODEL % "print(end='')")
+        result = self.call("check", model, "--budget", "b.json", "--json")
+        self.assertEqual((result.code, result.json["within"], result.json["new"], result.json["gone"]), (0, True, [], []))
+        self.write("m.py", self.MODEL % "print(end=''); y = y + 1 if y.sum() > 0 else y")
+        result = self.call("check", model, "--budget", "b.json", "--markdown", "o.md", "--sarif", "o.sarif")
+        self.assertEqual(result.code, 1, result.err)
+        self.assertIn("more breaks than allowed: 2 instead of 1", result.out)
+        self.assertIn("new:  m.py:6  data-dependent-branch  y.sum() > 0", result.out)
+        self.assertIn("**Over its budget.**", (self.folder / "o.md").read_text())
+        run = json.loads((self.folder / "o.sarif").read_text())["runs"][0]
+        levels = {r["ruleId"]: r["level"] for r in run["results"]}
+        self.assertEqual(levels, {"print": "note", "data-dependent-branch": "error"})
+        self.assertEqual(run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "m.py")
+        self.write("m.py", self.MODEL % "pass")
+        result = self.call("check", model, "--budget", "b.json", "--json")
+        self.assertEqual((result.code, [k["reason"] for k in result.json["gone"]]), (0, ["print"]))
+
+    def test_time_ratio(self):
+        model = self.write("m.py", self.MODEL % "pass")
+        self.write("b.json", '{"time_ratio": 1000}')
+        result = self.call("check", model, "--budget", "b.json", "--json", "--rounds", "5")
+        self.assertEqual(result.code, 1, result.err)
+        self.assertEqual([e["what"] for e in result.json["over"]], ["time ratio"])
+        self.assertGreater(result.json["time_ratio"], 0)
+        self.write("b.json", '{"time_ratio": 0.0001}')
+        self.assertEqual(self.call("check", model, "--budget", "b.json", "--rounds", "5").code, 0)
+
+    def test_bad_input(self):
+        model = self.write("m.py", self.MODEL % "pass")
+        self.refused(self.call("check", model), 2, "--budget FILE")
+        self.refused(self.call("check", model, "--budget", "none.json"), 2, "none.json", "--update")
+        for text, part in (("{", "not a JSON object"), ('{"brakes": 1}', "'brakes'"), ('{"breaks": "1"}', "breaks is not a number"), ('{"schema": 2}', "schema")):
+            self.write("b.json", text)
+            self.refused(self.call("check", model, "--budget", "b.json"), 2, part)
+        self.write("b.json", "{}")
+        self.write("m.py", self.MODEL % "raise ValueError('no')")
+        self.refused(self.call("check", model, "--budget", "b.json"), 3, "nothing to check")
+
+
 class RunAndPython(Case):
     def test_run_makes_torch_compile_ours(self):
         script = self.write(
