@@ -81,9 +81,9 @@ bool is_numpy_scalar_type(PyTypeObject* type) {
   constexpr std::string_view kNumpy = "numpy.";
   constexpr std::string_view kNames[] = {"float64", "float32", "float16", "int64",  "int32",    "int16",     "int8",       "uint64",    "uint32",
                                          "uint16",  "uint8",   "bool",    "bool_",  "longlong", "ulonglong", "complex128", "complex64"};
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || type->tp_name[0] != 'n') return false;
   const std::string_view name = type->tp_name;
-  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && name.starts_with(kNumpy) &&
-         std::find(std::begin(kNames), std::end(kNames), name.substr(kNumpy.size())) != std::end(kNames);
+  return name.starts_with(kNumpy) && std::find(std::begin(kNames), std::end(kNames), name.substr(kNumpy.size())) != std::end(kNames);
 }
 
 bool is_plain_constant(PyObject* o) {

@@ -11,10 +11,9 @@ size_t SourceTable::KeyHash::operator()(const Key& k) const {
   return h ^ h >> 32;
 }
 
-SourceId SourceTable::intern(Source source) {
-  Key key{source.kind, source.parent, source.second, source.index, source.key.get()};
+SourceId SourceTable::intern(const Key& key) {
   const auto [id, fresh] = index_.try_emplace(key, static_cast<SourceId>(sources_.size()));
-  if (fresh) sources_.push_back(std::move(source));
+  if (fresh) sources_.push_back({key.kind, key.parent, key.second, key.index, py::Ref::borrow(key.key)});
   return *id;
 }
 
@@ -31,15 +30,15 @@ std::string source_path(const std::function<const Source&(SourceId)>& get, Sourc
 }
 
 SourceId SourceTable::slot(int64_t index) {
-  return intern(Source{SourceKind::kSlot, kNoSource, kNoSource, index, py::Ref()});
+  return intern({SourceKind::kSlot, kNoSource, kNoSource, index, nullptr});
 }
 
 SourceId SourceTable::object(PyObject* object) {
-  return intern(Source{SourceKind::kObject, kNoSource, kNoSource, 0, py::Ref::borrow(object)});
+  return intern({SourceKind::kObject, kNoSource, kNoSource, 0, object});
 }
 
 SourceId SourceTable::child(SourceKind kind, SourceId parent, PyObject* key, int64_t index, SourceId second) {
-  return intern(Source{kind, parent, second, index, py::Ref::borrow(key)});
+  return intern({kind, parent, second, index, key});
 }
 
 }  // namespace breakline::guard

@@ -72,7 +72,7 @@ class SourceTable {
   struct KeyHash {
     size_t operator()(const Key& k) const;
   };
-  SourceId intern(Source source);
+  SourceId intern(const Key& key);
   std::vector<Source> sources_;
   FlatMap<Key, SourceId, KeyHash> index_;
 };

@@ -75,13 +75,6 @@ bool holds_value(const graph::Arg& arg) {
   return seq && std::any_of(seq->items.begin(), seq->items.end(), holds_value);
 }
 
-void visit_values(const graph::Arg& arg, const std::function<void(graph::ValueId)>& visit) {
-  if (arg.is_value()) visit(arg.id());
-  if (const graph::ArgSeq* seq = arg.seq()) {
-    for (const graph::Arg& item : seq->items) visit_values(item, visit);
-  }
-}
-
 PyObject* object_of(const graph::Arg& arg, const MakeValue& make_value) {
   if (arg.object && !holds_value(arg)) return Py_NewRef(static_cast<PyObject*>(arg.object));
   PyObject* made = std::visit(ObjectMaker{make_value}, arg.v);

@@ -11,7 +11,12 @@ namespace breakline::torch {
 /// True when a value sits in `arg` at any depth.
 bool holds_value(const graph::Arg& arg);
 /// Calls `visit(id)` for each value in `arg`, in order.
-void visit_values(const graph::Arg& arg, const std::function<void(graph::ValueId)>& visit);
+template <class Visit>
+void visit_values(const graph::Arg& arg, Visit&& visit) {
+  if (arg.is_value()) visit(arg.id());
+  if (const graph::ArgSeq* seq = arg.seq())
+    for (const graph::Arg& item : seq->items) visit_values(item, visit);
+}
 
 /// New reference: the constant that `arg` stands for (its `object` when it has one). Null + error when it
 /// holds a value for which `make_value` (may be empty) gives null.

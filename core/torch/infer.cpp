@@ -66,7 +66,7 @@ PyTypeObject* return_type(std::string_view name) {
   return found[name] = reinterpret_cast<PyTypeObject*>(type);
 }
 
-std::optional<Inferred> by_rule(const Call& call) {
+std::optional<Inferred> by_rule(const Call& call, graph::DType default_dtype) {
   const graph::OpRow* row = call.info.row;
   if (!row || !row->rule || has_keyword(call, "out")) return std::nullopt;
   graph::ShapeCall shape;
@@ -75,8 +75,7 @@ std::optional<Inferred> by_rule(const Call& call) {
   shape.kwargs = call.kwargs;
   shape.grad_mode = call.grad_mode;
   shape.in_place = call.info.in_place;
-  shape.default_dtype = static_cast<graph::DType>(
-      library()->cpp.default_dtype ? library()->cpp.default_dtype() : current_ambient().default_dtype);
+  shape.default_dtype = default_dtype;
   std::vector<Arg> swapped;
   if (call.info.reversed && call.args.size() == 2) {
     swapped = {call.args[1], call.args[0]};
@@ -158,8 +157,8 @@ std::optional<InferFailure> data_dependent_index(const Call& call) {
   return std::nullopt;
 }
 
-std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, graph::DType lower,
-                                                          bool has_scalar) {
+std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, const Ambient& now, bool has_scalar) {
+  const auto lower = static_cast<graph::DType>(now.autocast_cpu_dtype);
   const AutocastPolicy policy = autocast_policy(call.info);
   if (policy == AutocastPolicy::kUnknown && !has_scalar && !call.info.random && !call.info.name.starts_with("torch.ops")) {
     // A composite op: what autocast does inside it shows on real tensors only. The process is in the traced place's state.
@@ -181,7 +180,7 @@ std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, grap
   }
   const graph::Graph seen = after_casts(call, policy, lower);
   const Call cast{seen, call.callable, call.info, call.args, call.kwargs, call.grad_mode, call.operands};
-  if (auto answer = by_rule(cast)) return std::move(*answer);
+  if (auto answer = by_rule(cast, static_cast<graph::DType>(now.default_dtype))) return std::move(*answer);
   if (has_scalar) return open_number();
   return infer_by_meta(cast);
 }
@@ -191,7 +190,7 @@ std::variant<Inferred, InferFailure> infer_under_autocast(const Call& call, grap
 std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* callable,
                                            const CallableInfo& info, std::span<const Arg> args,
                                            std::span<const std::pair<std::string, Arg>> kwargs,
-                                           bool grad_mode) {
+                                           bool grad_mode, const Ambient* known) {
   Call call{graph, callable, info, args, kwargs, grad_mode, {}};
   const auto note = [&call](ValueId id) {
     if (std::find(call.operands.begin(), call.operands.end(), id) == call.operands.end())
@@ -209,11 +208,11 @@ std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* 
     return f;
   }
   if (auto bad = data_dependent_index(call)) return *bad;
-  const Ambient now = current_ambient();
+  const Ambient now = known ? *known : current_ambient();
   if (now.autocast_other) return unsupported("autocast is on for another device", "global-state");
   if (now.autocast_cpu)
-    return infer_under_autocast(call, static_cast<graph::DType>(now.autocast_cpu_dtype), has_scalar);
-  if (auto answer = by_rule(call)) return std::move(*answer);
+    return infer_under_autocast(call, now, has_scalar);
+  if (auto answer = by_rule(call, static_cast<graph::DType>(now.default_dtype))) return std::move(*answer);
   if (has_scalar) return open_number();
   // Of numbers alone (torch.div(7, 2)) PyTorch makes a real tensor, wherever it is asked.
   const bool numbers_alone = call.operands.empty() && info.row && info.row->kind == graph::OpKind::kPointwise;

@@ -26,6 +26,8 @@ enum class CallableKind : uint8_t {
   kMarker,        ///< graph_break, disable, is_compiling …: `marker` tells which
 };
 
+struct Ambient;
+
 struct CallableInfo {
   CallableKind kind = CallableKind::kUnknown;
   const graph::OpRow* row = nullptr;
@@ -92,12 +94,12 @@ struct InferFailure {
 /// Infers outputs of callable(args, kwargs) on values of `graph`: shape rule first, else the meta-tensor call
 /// (memoised by op and metadata). Never runs anything on real data and never touches the RNG. The process
 /// must be in the ambient state of the traced place (autocast, default dtype …); only the grad mode is given
-/// and set for the call. An operand that is a dynamic scalar is answered only where the shape does not depend
+/// and set for the call; `now` is that state where the caller has it at hand. An operand that is a dynamic scalar is answered only where the shape does not depend
 /// on it, else kUnsupported.
 std::variant<Inferred, InferFailure> infer(const graph::Graph& graph, PyObject* callable,
                                            const CallableInfo& info, std::span<const graph::Arg> args,
                                            std::span<const std::pair<std::string, graph::Arg>> kwargs,
-                                           bool grad_mode);
+                                           bool grad_mode, const Ambient* now = nullptr);
 
 /// Counts for reports: rule hits, meta calls, µs in them.
 struct InferStats {

@@ -34,7 +34,10 @@ bool reads_generically(PyTypeObject* type) {
   return type && type->tp_getattro == PyObject_GenericGetAttr;
 }
 
-PyObject* generic_getattribute() { return py::type_lookup(&PyBaseObject_Type, py::intern("__getattribute__")); }
+PyObject* generic_getattribute() {
+  static PyObject* const own = py::type_lookup(&PyBaseObject_Type, py::intern("__getattribute__"));
+  return own;
+}
 
 }  // namespace
 
@@ -298,10 +301,17 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
   Value* saved_kind = m;
   PyObject* d = PyModule_GetDict(module);
   if (!d) stop("builtin", {{"function", "getattr"}});
-  PyObject* getter = PyDict_GetItemString(d, "__getattr__");
-  const bool own_getter = getter && PyFunction_Check(getter) &&
-                          is_user_file(std::string(py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(getter))->co_filename)));
-  if (getter && !own_getter && !PyDict_GetItem(d, name)) {
+  static PyObject* const getattr = py::intern("__getattr__");
+  PyObject* getter = nullptr;
+  bool own_getter = false;
+  const auto find_getter = [&] {
+    getter = PyDict_GetItem(d, getattr);
+    own_getter = getter && PyFunction_Check(getter) &&
+                 is_user_file(std::string(py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(getter))->co_filename)));
+  };
+  const bool present = PyDict_GetItem(d, name) != nullptr;  // then it is found whatever else the module may do
+  if (!present) find_getter();
+  if (getter && !own_getter) {
     // A library's lazy attribute is stored when it is first asked for. That has to happen before the dict is read: a guard
     // that the name is missing would fail as soon as it is made.
     if (py::Ref loaded = py::Ref::steal(PyObject_CallOneArg(getter, name)); !loaded) PyErr_Clear();
@@ -314,6 +324,7 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     saved_kind->attributes = dict;
   }
   if (Value* v = dict_get(dict, name)) return v;
+  if (present) find_getter();  // the trace has deleted it
   if (PyObject* a = py::type_lookup(t, name)) {
     if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
     if (is_name(name, "__dict__")) return dict;
@@ -554,10 +565,11 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     stop("tensor-subclass", {{"name", t->tp_name}});
   if (o->kind == Kind::kInstance && o->stand_in && std::string_view(t->tp_name) == "RemovableHandle") rewind_to(o->created_at, "a hook's handle");
   if (t == deque_type() && o->kind == Kind::kInstance && is_name(name, "maxlen")) return o->items[0];
-  if (is_name(name, "__doc__") && o->kind == Kind::kInstance && PyType_IsSubtype(t, &PyProperty_Type))  // its getter's
+  if (o->kind == Kind::kInstance && is_name(name, "__doc__") && PyType_IsSubtype(t, &PyProperty_Type))  // its getter's
     stop("native-object", {{"class", t->tp_name}, {"name", "__doc__"}});
-  PyObject* getter = lookup(t, py::intern("__getattribute__"));
-  PyObject* fallback = generic ? nullptr : lookup(t, py::intern("__getattr__"));
+  static PyObject *const getattribute = py::intern("__getattribute__"), *const getattr = py::intern("__getattr__");
+  PyObject* getter = lookup(t, getattribute);
+  PyObject* fallback = generic ? nullptr : lookup(t, getattr);
   const auto fall_back = [&] {  // dict.__getitem__ for one is no function of Python
     if (PyFunction_Check(fallback)) return call_nested(constant(fallback), {o, constant(name)});
     return call_nested(bind(fallback, o, t, py::intern("__getattr__")), {constant(name)});
@@ -594,8 +606,9 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     Value* v = plain_attribute(o, t, name, &absent);
     if (!absent) return v;
     // What Module.__getattr__ does, without running it.
-    for (const char* part : {"_parameters", "_buffers", "_modules"}) {
-      Value* d = dict_get(instance_dict(o), py::intern(part));
+    static PyObject* const parts[] = {py::intern("_parameters"), py::intern("_buffers"), py::intern("_modules")};
+    for (PyObject* part : parts) {
+      Value* d = dict_get(instance_dict(o), part);
       if (!d) continue;
       force(d);
       if (d->kind != Kind::kDict) return fall_back();

@@ -20,7 +20,7 @@ bool Tracer::may_inline(PyCodeObject* code, std::string* why) {
   // Decided once per code object, which stays alive for it.
   static auto* known = new std::unordered_map<PyCodeObject*, bool>;
   auto [it, fresh] = known->try_emplace(code, false);
-  if (!fresh && it->second) return true;
+  if (it->second) return true;
   std::string file(py::utf8(code->co_filename)), name(py::utf8(code->co_qualname));
   if (fresh) {
     Py_INCREF(code);
@@ -159,7 +159,6 @@ struct Binder {
     if (varargs) slots[named] = t.tuple(args.size() > positional ? Values(args.begin() + static_cast<std::ptrdiff_t>(positional), args.end()) : Values());
     Value* extra = nullptr;
     if (varkw) slots[named + (varargs ? 1 : 0)] = extra = t.new_dict();
-    if (extra) extra->dict = std::make_unique<DictData>();
     for (auto& [name, v] : keywords) {
       bool placed = false;
       for (size_t i = static_cast<size_t>(code->co_posonlyargcount); i < named && !placed; ++i) {
@@ -235,7 +234,13 @@ PyObject* Tracer::form_of_apply(const Values& args) {
   return form ? keep_borrowed(form.get()) : nullptr;
 }
 
+bool may_have_polyfill(PyCodeObject* code) {
+  const std::string_view name = py::utf8(code->co_qualname);
+  return name == "Tensor.__torch_function__" || name == "Function.apply" || name.starts_with("record_function.__") || name == "_group_tensors_by_device_and_dtype";
+}
+
 PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
+  if (!may_have_polyfill(code)) return nullptr;
   const std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
   const char* instead = nullptr;
   if (name == "Tensor.__torch_function__" && file.ends_with("torch/_tensor.py")) {
@@ -308,9 +313,14 @@ Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* c
   }
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) stop("async", {{"opname", "RETURN_GENERATOR"}});
   if (!(code->co_flags & CO_OPTIMIZED)) stop("function-call", {{"function", std::string(py::utf8(code->co_name))}});
+  return push_frame(function, function_object, code, globals, builtins, args, keywords);
+}
+
+Value* Tracer::push_frame(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
+                          Values& args, Keywords& keywords) {
   if (frames_.size() > static_cast<size_t>(options_.inline_depth))
     stop("deep-recursion", {{"function", std::string(py::utf8(code->co_qualname))}, {"depth", std::to_string(frames_.size())}});
-  auto f = std::make_unique<SymFrame>();
+  auto f = new_frame();
   f->code = bytecode::decode(code);
   f->locals_.assign(static_cast<size_t>(f->code->slot_count), nullptr);
   bool made = function->kind == Kind::kFunction;
@@ -333,7 +343,6 @@ Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* c
     g->stand_in = is_form_code(f->code);
     g->created_at = outer_instruction_;
     Value* keyword_values = new_dict();
-    keyword_values->dict = std::make_unique<DictData>();
     for (auto& [name, v] : keywords) dict_set(keyword_values, constant(name), v, false);
     g->items = {function, tuple(args), keyword_values};
     g->frame = std::move(f);

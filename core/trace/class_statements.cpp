@@ -286,8 +286,13 @@ void Tracer::note_class_made(PyObject* cls, int64_t at) {
   }
 }
 
+bool may_decorate_classes(PyObject* function) {
+  const std::string_view name = py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function))->co_qualname);
+  return name == "dataclass" || name == "dataclass.<locals>.wrap" || name == "namedtuple" || name == "total_ordering";
+}
+
 Value* Tracer::decorate_class(PyObject* callable, Values& a, Keywords& k) {
-  if (!PyFunction_Check(callable)) return nullptr;
+  if (!PyFunction_Check(callable) || !may_decorate_classes(callable)) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(callable));
   std::string_view name = py::utf8(code->co_qualname), file = py::utf8(code->co_filename);
   const bool dataclass =

@@ -68,6 +68,15 @@ size_t is_torch_check(PyObject* function) {
   return 0;
 }
 
+/// Whether a function that has come past all other rules with some arguments comes past them with any: its calls are frames of its own.
+bool means_its_code_alone(PyObject* function) {
+  static PyObject* const tuple_new = PyUnicode_InternFromString("_tuple_new");
+  return !is_attach(function) && !may_decorate_classes(function) && !may_answer_while_tracing(function) && !is_torch_check(function) &&
+         !makes_other_tensors(function) && !is_run_by_torch(function) &&
+         !PyDict_GetItem(PyFunction_GET_GLOBALS(function), tuple_new) &&
+         !may_have_polyfill(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function)));
+}
+
 /// Native callables whose answer on constants depends on nothing else.
 bool is_pure_native(PyObject* o) {
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type) {
@@ -236,6 +245,11 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     for (const auto& [name, v] : keywords) made = made || holds_made(v);
     if (made && !PyType_Check(o))
       if (Value* r = call_of_made(o, args, keywords)) return r;
+  }
+  if (PyFunction_Check(o)) {
+    PyCodeObject** code = plain_functions_.find(o);
+    if (code && reinterpret_cast<PyObject*>(*code) == PyFunction_GET_CODE(o))
+      return push_frame(constant(o), o, *code, PyFunction_GET_GLOBALS(o), reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
   }
   if (is_function_apply(o) && keywords.empty()) {
     Values all = args;
@@ -440,9 +454,12 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     if (name == "_set_error_on_graph_break") return none();
     if (name == "_get_error_on_graph_break") return boolean(false);
   }
-  if (PyFunction_Check(o))
-    return enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
-                 reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+  if (PyFunction_Check(o)) {
+    auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o));
+    Value* r = enter(constant(o), o, code, PyFunction_GET_GLOBALS(o), reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+    if (means_its_code_alone(o)) plain_functions_.set(o, code);
+    return r;
+  }
   if (Py_TYPE(o) == &PyWrapperDescr_Type && PyDescr_TYPE(o) == &PyFunction_Type && args.size() >= 2 &&
       force(args[0])->kind == Kind::kConstant && PyFunction_Check(args[0]->object) && PyUnicode_CompareWithASCIIString(PyDescr_NAME(o), "__get__") == 0) {
     if (Value* bound = bound_by_get(args[0], args)) return bound;

@@ -15,7 +15,7 @@ using guard::StepKind;
 
 namespace {
 
-constexpr size_t kIndexFrom = 12;  // entries
+constexpr size_t kIndexFrom = 24;  // entries
 
 /// Keys whose hash and equality run no user code.
 bool is_safe_key(PyObject* o) {
@@ -82,9 +82,23 @@ bool Tracer::own_hash(Value* key, Py_hash_t* hash) {
   return true;
 }
 
+Value** Tracer::known_place(Value* d, PyObject* name) {
+  if (d->kind != Kind::kDict || !PyUnicode_CheckExact(name)) return nullptr;
+  std::vector<DictEntry>& entries = d->dict->entries;
+  const int* at = places_.find({d, name});
+  if (!at || static_cast<size_t>(*at) >= entries.size()) return nullptr;
+  DictEntry& e = entries[static_cast<size_t>(*at)];
+  return e.key->kind == Kind::kConstant && e.key->object == name ? &e.value : nullptr;
+}
+
 Value** Tracer::dict_find(Value* d, Value* key) {
   force(d);
   if (d->kind != Kind::kDict) stop("method-call", {{"class", describe(d)}, {"name", "__getitem__"}});
+  const bool named = key->kind == Kind::kConstant && PyUnicode_CheckExact(key->object);
+  if (named) {
+    if (Value** known = known_place(d, key->object)) return known;
+    return find_constant(d, key, key->object);
+  }
   if (key->kind == Kind::kConstant && !is_safe_key(key->object)) {
     // Known by identity: the code of its class decides. (Members of an enum hash by their names, which stay.)
     const std::string_view meta = Py_TYPE(Py_TYPE(key->object))->tp_name;
@@ -190,18 +204,32 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     }
     return nullptr;
   }
+  return find_constant(d, key, k);
+}
+
+Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
+  DictData& data = *d->dict;
   Py_hash_t hash = PyObject_Hash(k);
   if (hash == -1) quiet("hash", true);
+  const bool named = PyUnicode_CheckExact(k);
+  const auto found = [&](DictEntry& e) {
+    if (named && e.key->object == k) places_.set({d, k}, static_cast<int>(&e - data.entries.data()));
+    return &e.value;
+  };
   auto equal_keys = [&](Value* other) {
     if (other->kind != Kind::kConstant) return false;
     if (other->object == k) return true;
+    if (named && PyUnicode_CheckExact(other->object)) {
+      const Py_hash_t its = reinterpret_cast<PyASCIIObject*>(other->object)->hash;
+      if (its != -1 && its != hash) return false;
+    }
     int r = PyObject_RichCompareBool(other->object, k, Py_EQ);
     if (r < 0) PyErr_Clear();
     return r == 1;
   };
   if (data.entries.size() < kIndexFrom) {
     for (DictEntry& e : data.entries)
-      if (equal_keys(e.key)) return &e.value;
+      if (equal_keys(e.key)) return found(e);
   } else {
     if (data.index.empty()) {
       for (size_t i = 0; i < data.entries.size(); ++i) {
@@ -212,7 +240,7 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     }
     auto [from, to] = data.index.equal_range(hash);
     for (auto it = from; it != to; ++it)
-      if (equal_keys(data.entries[static_cast<size_t>(it->second)].key)) return &data.entries[static_cast<size_t>(it->second)].value;
+      if (DictEntry& e = data.entries[static_cast<size_t>(it->second)]; equal_keys(e.key)) return found(e);
   }
   if (d->source < 0 || d->loaded) return nullptr;
   PyObject* o = PyDict_GetItemWithError(d->object, k);
@@ -221,14 +249,15 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   if (o) {
     PyObject* stored = stored_key(d->object, k);
     if (stored != k) key = constant(stored);
-    v = live(o, child(SourceKind::kDictItem, d->source, k));
-    need(sources_.child(SourceKind::kDictItem, d->source, k));  // that the key is there counts, even if its value does not
+    const SourceId source = child(SourceKind::kDictItem, d->source, k);
+    v = live(o, source);
+    need(source);  // that the key is there counts, even if its value does not
   } else {
     guard(StepKind::kDictAbsent, d->source, k);
   }
   if (!data.index.empty()) data.index.emplace(hash, static_cast<int>(data.entries.size()));
   data.entries.push_back({key->kind == Kind::kConstant ? key : constant(k), v});
-  return &data.entries.back().value;
+  return found(data.entries.back());
 }
 
 Value* Tracer::dict_get(Value* d, Value* key) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/trace/guard_place.h"
 
-#include <map>
 #include <utility>
 
+#include "core/base/flat_map.h"
 #include "core/trace/value.h"
 
 namespace breakline::trace {
@@ -12,9 +12,13 @@ using guard::StepKind;
 
 namespace {
 
+using Place = std::pair<const bytecode::Code*, int>;
+struct PlaceHash {
+  size_t operator()(const Place& p) const { return MixHash()(reinterpret_cast<uintptr_t>(p.first) + static_cast<uintptr_t>(p.second)); }
+};
 struct Places {
-  std::map<std::pair<const bytecode::Code*, int>, int32_t> index;
-  std::vector<std::pair<const bytecode::Code*, int>> list;
+  FlatMap<Place, int32_t, PlaceHash> index;
+  std::vector<Place> list;
 };
 /// Of the process: an instruction has one number. With the GIL.
 Places& places() {
@@ -34,12 +38,12 @@ void note_guard_place(guard::GuardStep& step, const SymFrame& frame) {
   const bool in_extra = keeps_in_extra(step.kind);
   if (!in_extra && step.kind != StepKind::kTensor) return;
   Places& p = places();
-  auto [it, fresh] = p.index.try_emplace({frame.code, frame.current}, static_cast<int32_t>(p.list.size()));
+  const auto [number, fresh] = p.index.try_emplace({frame.code, frame.current}, static_cast<int32_t>(p.list.size()));
   if (fresh) p.list.emplace_back(frame.code, frame.current);
   if (in_extra)
-    step.extra = it->second;
+    step.extra = *number;
   else
-    step.number = it->second + 1;
+    step.number = *number + 1;
 }
 
 std::string guard_place(const guard::GuardStep& step) {

@@ -114,8 +114,8 @@ bool is_user_file(const std::string& file) {
 }
 
 bool is_form_code(const bytecode::Code* code) {
-  const Places& p = places();
-  return !p.own.empty() && code->file == p.own + "_forms.py";
+  static const std::string file = places().own + "_forms.py";
+  return code->file.size() == file.size() && file.size() > 9 && code->file == file;
 }
 
 bool is_user_code(const bytecode::Code* code) {
@@ -153,6 +153,8 @@ bool is_module(PyObject* object) {
   PyObject* cls = places().module_class;
   return cls && PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(cls));
 }
+
+PyTypeObject* module_class() { return reinterpret_cast<PyTypeObject*>(places().module_class); }
 
 bool is_module_class(PyTypeObject* type) {
   PyObject* cls = places().module_class;

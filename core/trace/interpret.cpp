@@ -14,7 +14,9 @@ using bytecode::Op;
 
 Value* Tracer::run(size_t base) {
   const auto& table = opcode_table();
+  const bytecode::Code* module_call = module_call_code();
   for (;;) {
+    if (SymFrame& entered = top(); entered.pc == 0 && entered.code == module_call) call_module(entered);
     SymFrame& f = top();
     const Instr& in = f.code->instrs[static_cast<size_t>(f.pc)];
     f.current = f.pc;
@@ -51,6 +53,8 @@ Value* Tracer::run(size_t base) {
         std::unique_ptr<SymFrame> done = std::move(frames_.back());
         note_lines(*done);
         frames_.pop_back();
+        done->clear();
+        spare_frames_.push_back(std::move(done));
         if (frames_.size() == base) return result;
         if (!below) push(result);
         if (nesting_ == 0 && !mortals_.empty()) settle_deaths(count_before, false);
@@ -124,10 +128,14 @@ std::map<const bytecode::Code*, std::pair<int, int>> Tracer::line_ranges() const
   return lines;
 }
 
+bool Tracer::is_forced(int64_t instruction) const {
+  const uint64_t h = (static_cast<uint64_t>(instruction) + options_.force_break_seed) * 0x9E3779B97F4A7C15ull;
+  return (h >> 33) % static_cast<uint64_t>(options_.force_break_every) == 0;
+}
+
 void Tracer::maybe_force_break(const Instr& in) {
   if (instruction_count_ == 1) return;  // something must be traced, or nothing ever ends
-  uint64_t h = (static_cast<uint64_t>(instruction_count_) + options_.force_break_seed) * 0x9E3779B97F4A7C15ull;
-  if ((h >> 33) % static_cast<uint64_t>(options_.force_break_every) != 0) return;
+  if (!is_forced(instruction_count_)) return;
   (void)in;
   Break b;
   b.info.reason = "forced";
@@ -164,7 +172,9 @@ int64_t remaining_of(const Value* it, int depth = 0) {
 void Tracer::count_loop_round(SymFrame& f, int target) {
   // A round is worth its trace when it records an operation. Others may go on for a while, longer the more of the live
   // state they look at (a loop over parameters), and to their end when that is known to be near.
-  const int64_t since_round = instruction_count_ - std::exchange(f.last_round[target], instruction_count_);
+  auto last = std::find_if(f.last_round.begin(), f.last_round.end(), [target](const auto& round) { return round.first == target; });
+  if (last == f.last_round.end()) last = f.last_round.insert(last, {target, 0});
+  const int64_t since_round = instruction_count_ - std::exchange(last->second, instruction_count_);
   if (graph_->nodes.size() != progress_nodes_) {
     progress_nodes_ = graph_->nodes.size();
     progress_at_ = instruction_count_;

@@ -45,8 +45,7 @@ using guard::is_plain_constant;
 
 namespace {
 
-/// Objects whose identity may be baked in: code does not usually make new ones per call.
-bool is_identity_constant(PyObject* o) {
+bool is_identity_constant_by_type(PyObject* o) {
   if (PyType_Check(o) || PyModule_Check(o) || PyCFunction_Check(o)) return true;
   if (!PyTuple_Check(o) && torch::available() && torch::is_torch_constant(o)) return true;
   PyTypeObject* t = Py_TYPE(o);
@@ -58,6 +57,22 @@ bool is_identity_constant(PyObject* o) {
   if (name == "re.Pattern" || is_numpy_function(o) || name.ends_with("functools._lru_cache_wrapper") || name == "OpOverloadPacket" || name == "OpOverload") return true;
   CompiledView view;
   return compiled_view(o, &view);
+}
+
+/// Objects whose identity may be baked in: code does not usually make new ones per call. Their types say so.
+bool is_identity_constant(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == &PyDict_Type || type == &PyList_Type || type == &PyTuple_Type || type == &PyFunction_Type || type == &PyCell_Type) return false;
+  struct Known {
+    PyTypeObject* type = nullptr;
+    unsigned version = 0;
+    bool answer = false;
+  };
+  static Known known[256];  // with the GIL
+  Known& k = known[MixHash()(type) & 255];
+  if (k.type == type && k.version && k.version == type->tp_version_tag) return k.answer;
+  k = {type, type->tp_version_tag, is_identity_constant_by_type(o)};
+  return k.answer;
 }
 
 bool is_torch_device(PyObject* o) { return torch::available() && torch::is_device(o); }

@@ -260,12 +260,25 @@ const LoggerMethod* logger_method(PyObject* function) {
 
 }  // namespace
 
-bool is_fixed_native_type(PyTypeObject* type) {
+static bool is_fixed_by_name(PyTypeObject* type) {
   std::string_view name = type->tp_name;
   if (guard::is_numpy_scalar_type(type) || (name.starts_with("numpy.dtypes.") && name != "numpy.dtypes.VoidDType")) return true;
   if (name == "torch.finfo" || name == "torch.iinfo" || name == "re.Pattern" || name == "re.Match")
     return true;
   return is_value_class(type);
+}
+
+bool is_fixed_native_type(PyTypeObject* type) {
+  struct Known {
+    PyTypeObject* type = nullptr;
+    unsigned version = 0;
+    bool answer = false;
+  };
+  static Known known[256];  // with the GIL
+  Known& k = known[MixHash()(type) & 255];
+  if (k.type == type && k.version && k.version == type->tp_version_tag) return k.answer;
+  k = {type, type->tp_version_tag, is_fixed_by_name(type)};
+  return k.answer;
 }
 
 bool is_type_alias(PyObject* object) {
@@ -465,6 +478,10 @@ bool is_live_array(Value* v) {
 }
 
 }  // namespace
+
+bool may_answer_while_tracing(PyObject* f) {
+  return makes_an_array(f) || is_numpy_function(f) || is_query(f) || logger_method(f) || is_pure_function(f);
+}
 
 Value* Tracer::call_while_tracing(PyObject* o, Values& args, Keywords& keywords) {
   const bool numpy = is_numpy_function(o);

@@ -87,11 +87,7 @@ struct Opcodes {
   }
 
   // --- globals
-  static Value* globals_of(Tracer& t, PyObject* dict) {
-    Value* d = t.live(dict, t.object_source(dict));
-    d->type_guarded = true;
-    return t.force(d);
-  }
+  static Value* globals_of(Tracer& t, PyObject* dict) { return t.namespace_value(dict); }
   static void load_global(Tracer& t, SymFrame& f, const Instr& in) {
     Value* v = t.dict_get(globals_of(t, f.globals), in.object);
     if (!v) v = t.dict_get(globals_of(t, f.builtins), in.object);
@@ -116,8 +112,9 @@ struct Opcodes {
     PyTypeObject* type = t.type_of(owner);
     if (Value* written = nullptr; !t.class_writes_.empty() && t.written_class_attribute(type, name, &written)) return t.attribute(owner, name);
     PyObject* a = t.changing_class_attribute(type, name) ? nullptr : t.lookup(type, name);
-    PyObject* own = t.lookup(type, py::intern("__getattribute__"));
-    if (a && is_property(a) && !t.lookup(type, py::intern("__getattr__")) && !(own && PyFunction_Check(own))) {
+    if (a && is_property(a) && !t.lookup(type, py::intern("__getattr__"))) {
+      PyObject* own = t.lookup(type, py::intern("__getattribute__"));
+      if (own && PyFunction_Check(own)) return t.attribute(owner, name);
       py::Ref getter = py::check(PyObject_GetAttrString(a, "fget"));
       if (PyFunction_Check(getter.get())) {
         Value* r = t.call(t.constant(getter.get()), {owner}, {});
@@ -179,12 +176,14 @@ struct Opcodes {
     size_t argc = static_cast<size_t>(in.arg);
     bytecode::CallSlots slots = bytecode::call_slots(in.arg, t.peek(in.arg + 2) == nullptr);
     Value* callee = t.peek(slots.callable);
+    const auto first = f.stack.end() - (slots.self ? slots.self : in.arg);
     Values args;
-    if (slots.self) args.push_back(t.peek(slots.self));
-    for (int i = in.arg; i > 0; --i) args.push_back(t.peek(i));
+    args.reserve(argc + 2);
+    args.assign(first, f.stack.end());
     Keywords keywords;
     if (in.object) {
       size_t n = static_cast<size_t>(PyTuple_GET_SIZE(in.object));
+      keywords.reserve(n);
       for (size_t i = 0; i < n; ++i)
         keywords.emplace_back(PyTuple_GET_ITEM(in.object, static_cast<Py_ssize_t>(i)), args[args.size() - n + i]);
       args.resize(args.size() - n);

@@ -48,7 +48,7 @@ bool of_numpy(PyObject* o) { return guard::is_numpy_scalar_type(Py_TYPE(o)); }
 PyObject* operator_function(const char* name) {
   static PyObject* module = PyImport_ImportModule("operator");
   PyObject* d = PyModule_GetDict(module);
-  return PyDict_GetItemString(d, name);
+  return PyDict_GetItem(d, py::intern(name));
 }
 
 Value* Tracer::special_method(Value* self, const char* name) {

@@ -359,8 +359,9 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     if (entry_ambient_.inference_mode || torch::current_ambient().inference_mode) stop("creation-requires-grad", {{"op", node.name}});
     leaves = true;
   }
-  const bool grad_mode = torch::current_ambient().records();
-  auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
+  const torch::Ambient now = log_.ambients.back();
+  const bool grad_mode = now.records();
+  auto answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode, &now);
   if (auto* failure = std::get_if<torch::InferFailure>(&answer); failure && failure->dynamic_number) {
     // The shape may depend on a number that was left open: each instance has its own, or it is guarded by its value.
     if (!logging_) {
@@ -368,7 +369,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       for (auto& [name, v] : keywords) v = pin_numbers(v);
     }
     take_operands(logging_);
-    answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode);
+    answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode, &now);
   }
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
     PyErr_Clear();
@@ -412,7 +413,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     }
     graph_->needs_grad = true;
   }
-  const bool in_inference = torch::current_ambient().inference_mode;
+  const bool in_inference = now.inference_mode;
   bool of_inference = false;
   const auto see_inference = [&](graph::ValueId id) { of_inference = of_inference || is_inference(id); };
   if (!in_inference && !inference_.empty()) {

@@ -26,6 +26,10 @@ void Tracer::reset() {
   tensors_.clear();
   groups_.clear();
   type_index_.clear();
+  lookups_.clear();
+  places_.clear();
+  plain_functions_.clear();
+  namespaces_.clear();
   seen_guards_.clear();
   fetched_.clear();
   by_source_.clear();
@@ -79,7 +83,7 @@ void Tracer::reset() {
 void Tracer::start(const std::vector<EntryFrame>& entry) {
   size_t slot = 0;
   for (const EntryFrame& e : entry) {
-    auto f = std::make_unique<SymFrame>();
+    auto f = new_frame();
     f->code = e.code;
     f->function = e.function ? constant(e.function) : nullptr;
     f->globals = e.globals;
@@ -255,6 +259,21 @@ SourceId Tracer::child(SourceKind kind, SourceId parent, PyObject* key, int64_t 
 
 SourceId Tracer::object_source(PyObject* object) { return sources_.object(object); }
 
+Value* Tracer::namespace_value(PyObject* dict) {
+  if (Value** known = namespaces_.find(dict)) return *known;
+  Value* d = live(dict, object_source(dict));
+  d->type_guarded = true;
+  namespaces_.set(dict, force(d));
+  return d;
+}
+
+std::unique_ptr<SymFrame> Tracer::new_frame() {
+  if (spare_frames_.empty()) return std::make_unique<SymFrame>();
+  std::unique_ptr<SymFrame> f = std::move(spare_frames_.back());
+  spare_frames_.pop_back();
+  return f;
+}
+
 SourceId Tracer::expression(PyObject* function, PyObject* a, PyObject* b) {
   const SourceId first = object_source(a), second = object_source(b);
   return sources_.child(SourceKind::kExpression, first, function, 0, second);
@@ -324,7 +343,10 @@ void Tracer::rely_on_order(PyTypeObject* type) {
 PyObject* Tracer::lookup(PyTypeObject* type, PyObject* name) {
   if (Value* written = nullptr; !class_writes_.empty() && written_class_attribute(type, name, &written)) quiet("a class attribute set before");
   if (!made_objects_.empty() && is_made_here(reinterpret_cast<PyObject*>(type))) return py::type_lookup(type, name);
+  const auto [known, fresh] = lookups_.try_emplace({type, name}, {});
+  if (!fresh && known->version && known->version == type->tp_version_tag) return known->found;
   PyObject* found = py::type_lookup(type, name);
+  *known = {found, type->tp_version_tag};
   guard::TypeRecord& r = type_record(type);
   r.version = type->tp_version_tag;
   for (auto& [n, v] : r.lookups)

@@ -166,7 +166,14 @@ class Tracer {
   // containers
   Value** dict_find(Value* dict, Value* key);
   Value* dict_get(Value* dict, Value* key);
-  Value* dict_get(Value* dict, PyObject* key) { return dict_get(dict, constant(key)); }
+  Value* dict_get(Value* dict, PyObject* key) {
+    Value** known = known_place(dict, key);
+    return known ? *known : dict_get(dict, constant(key));
+  }
+  /// Where the entry of a name lies that was found before; null when it has to be looked for.
+  Value** known_place(Value* dict, PyObject* name);
+  /// The rest of `dict_find`, for a key that is the constant `k` and hashes without code of the program.
+  Value** find_constant(Value* dict, Value* key, PyObject* k);
   void dict_load(Value* dict);
   void dict_set(Value* dict, Value* key, Value* value, bool log = true);
   void dict_delete(Value* dict, Value* key);
@@ -298,6 +305,11 @@ class Tracer {
   Value* call_numpy(PyObject* o, const Values& args, const Keywords& keywords);
   Value* call_while_tracing(PyObject* callable, Values& args, Keywords& keywords);
   bool may_inline(PyCodeObject* code, std::string* why);
+  /// The rest of `enter`, for code that is traced.
+  Value* push_frame(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins, Values& args,
+                    Keywords& keywords);
+  std::unique_ptr<SymFrame> new_frame();
+  Value* namespace_value(PyObject* dict);  ///< a frame's globals or builtins
   Value* call_method(Value* self, const char* name, Values args = {});
   Value* special_method(Value* self, const char* name);  ///< the Python function, or null
   /// cls.__subclasses__(), under a guard on which classes these are.
@@ -497,6 +509,9 @@ class Tracer {
   /// The value with the dynamic numbers in it as constants, each guarded by its value. For arguments of torch calls only.
   Value* pin_numbers(Value* v);
   void maybe_force_break(const bytecode::Instr& in);
+  bool is_forced(int64_t instruction) const;  ///< by the option force_break_every
+  /// A module's call from its first instruction to the call of its forward, done at once; false when it is no such simple one.
+  bool call_module(SymFrame& f);
   void note_lines(const SymFrame& f);
   void count_loop_round(SymFrame& f, int target);
   std::string source_path(SourceId id) const;
@@ -542,6 +557,25 @@ class Tracer {
   std::vector<guard::TensorRecord> tensors_;
   std::vector<std::vector<SourceId>> groups_;
   std::unordered_map<PyTypeObject*, int> type_index_;
+  /// An object and a name that is looked for in it: both are alive as long as the table.
+  struct Named {
+    const void* holder = nullptr;
+    PyObject* name = nullptr;
+    bool operator==(const Named&) const = default;
+  };
+  struct NamedHash {
+    size_t operator()(const Named& n) const {
+      return MixHash()(reinterpret_cast<uintptr_t>(n.holder) + (reinterpret_cast<uintptr_t>(n.name) << 7));
+    }
+  };
+  struct Lookup {
+    PyObject* found = nullptr;
+    unsigned version = 0;  ///< of the type then
+  };
+  FlatMap<Named, Lookup, NamedHash> lookups_;            ///< what `lookup` has answered and recorded
+  FlatMap<Named, int, NamedHash> places_;                ///< where a dict's entry of a name was found last
+  FlatMap<PyObject*, PyCodeObject*> plain_functions_;    ///< Python functions whose calls mean nothing but their code
+  FlatMap<PyObject*, Value*> namespaces_;                ///< globals and builtins
   struct GuardKey {
     guard::StepKind kind = guard::StepKind::kFetch;
     SourceId source = kNoSource;
@@ -580,6 +614,7 @@ class Tracer {
   bool history_written_ = false;              ///< an input's autograd history was changed by a node
   std::vector<const void*> grad_writes_;      ///< storages of inputs that came to require grad
   std::vector<std::unique_ptr<SymFrame>> frames_;
+  std::vector<std::unique_ptr<SymFrame>> spare_frames_;  ///< of calls that have returned, for their room
   std::vector<Effect> effects_;
   std::vector<Value*> entry_values_;  ///< bound locals and operands at the entry
   bool released_ = false;

@@ -183,9 +183,22 @@ struct SymFrame {
   CompileRoot compile_root;
   int resumed_line = 0;         ///< line of the break this frame was resumed after; 0 = entered here
   int64_t entered_at = 0;       ///< outer instruction count of the call that made it
-  std::unordered_map<int, int64_t> last_round;  ///< instruction count at the last jump back, by target
+  std::vector<std::pair<int, int64_t>> last_round;  ///< instruction count at the last jump back, by target
   std::vector<Value*> locals_;  ///< slots
   std::vector<Value*> stack;
+
+  /// As new, but for the room of its vectors.
+  void clear() {
+    std::vector<std::pair<int, int64_t>> rounds = std::move(last_round);
+    std::vector<Value*> slots = std::move(locals_), operands = std::move(stack);
+    rounds.clear();
+    slots.clear();
+    operands.clear();
+    *this = SymFrame();
+    last_round = std::move(rounds);
+    locals_ = std::move(slots);
+    stack = std::move(operands);
+  }
 };
 
 inline std::vector<void*>& ValueArena::spare() {
