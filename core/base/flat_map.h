@@ -20,9 +20,19 @@ struct MixHash {
 };
 
 /// A hash table without nodes, for tables that only grow: no erasing. References die with the next insertion.
-template <class Key, class Value, class Hash = MixHash>
+/// `kKeepsRoom`: a large table's room is kept for the next one of its type, whose keys and values need no destructor; one thread at a time.
+template <class Key, class Value, class Hash = MixHash, bool kKeepsRoom = false>
 class FlatMap {
  public:
+  FlatMap() = default;
+  FlatMap(FlatMap&& other) noexcept : slots_(std::move(other.slots_)), size_(std::exchange(other.size_, 0)) {}
+  FlatMap& operator=(FlatMap&& other) noexcept {
+    std::swap(slots_, other.slots_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~FlatMap() { leave(); }
+
   /// The value of `key`, or null.
   Value* find(const Key& key) {
     if (slots_.empty()) return nullptr;
@@ -43,7 +53,8 @@ class FlatMap {
   void set(const Key& key, Value value) { *try_emplace(key, value).first = std::move(value); }
   size_t size() const { return size_; }
   void clear() {
-    slots_.clear();
+    leave();
+    slots_ = {};
     size_ = 0;
   }
   /// Calls f(key, value) for each entry, in no order.
@@ -59,6 +70,8 @@ class FlatMap {
     Value value{};
     bool used = false;
   };
+  static constexpr size_t kLarge = 1024, kGrowsFast = 4096;
+
   size_t place_of(const Key& key) const {
     const size_t mask = slots_.size() - 1;
     size_t i = Hash{}(key)&mask;
@@ -66,14 +79,25 @@ class FlatMap {
     return i;
   }
   void grow() {
-    std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
+    if constexpr (kKeepsRoom)
+      if (slots_.empty() && !spare_.empty()) return slots_.swap(spare_);
+    std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * (slots_.size() < kGrowsFast ? 4 : 2));
     old.swap(slots_);
     for (Slot& s : old)
       if (s.used) slots_[place_of(s.key)] = std::move(s);
   }
+  /// Room that was hardly used is not kept: what comes next may be small as well.
+  void leave() {
+    if constexpr (kKeepsRoom) {
+      if (slots_.size() < kLarge || size_ * 16 < slots_.size() || slots_.size() <= spare_.size()) return;
+      for (Slot& s : slots_) s.used = false;
+      slots_.swap(spare_);
+    }
+  }
 
   std::vector<Slot> slots_;
   size_t size_ = 0;
+  inline static std::vector<Slot> spare_;
 };
 
 }  // namespace breakline

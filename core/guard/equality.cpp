@@ -88,6 +88,7 @@ bool is_numpy_scalar_type(PyTypeObject* type) {
 
 bool is_plain_constant(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;
   if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) return true;
   if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
       type == &PyBytes_Type || type == &PyComplex_Type || type == &PyRange_Type)

@@ -74,7 +74,7 @@ class SourceTable {
   };
   SourceId intern(const Key& key);
   std::vector<Source> sources_;
-  FlatMap<Key, SourceId, KeyHash> index_;
+  FlatMap<Key, SourceId, KeyHash, true> index_;
 };
 
 }  // namespace breakline::guard

@@ -19,7 +19,7 @@ int32_t RecipeBuilder::add(RecipeStep step) {
   return static_cast<int32_t>(recipe_.steps.size()) - 1;
 }
 
-std::vector<int32_t> RecipeBuilder::emit_all(const std::vector<Value*>& values) {
+std::vector<int32_t> RecipeBuilder::emit_all(const trace::Values& values) {
   std::vector<int32_t> ids;
   for (Value* v : values) ids.push_back(emit(v));
   return ids;
@@ -157,7 +157,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.qualname = v->qualname;
       // The closure's cells may hold the function itself: they are emitted first and filled later.
       const size_t parts = std::min(v->items.size(), trace::kFunctionParts);
-      s.kids = emit_all(std::vector<Value*>(v->items.begin(), v->items.begin() + static_cast<std::ptrdiff_t>(parts)));
+      s.kids = emit_all(trace::Values(v->items.begin(), v->items.begin() + static_cast<std::ptrdiff_t>(parts)));
       int32_t id = add(std::move(s));
       done_[v] = id;
       std::vector<int32_t> set = v->items.size() > parts ? entries(v->items[parts]->dict.get()) : std::vector<int32_t>();

@@ -102,7 +102,7 @@ class RecipeBuilder {
   RecipeBuilder(trace::Tracer& tracer, Recipe& recipe) : tracer_(tracer), recipe_(recipe) {}
   /// Step that yields the object `v` stands for; -1 for null. Throws py::PythonError.
   int32_t emit(trace::Value* v);
-  std::vector<int32_t> emit_all(const std::vector<trace::Value*>& values);
+  std::vector<int32_t> emit_all(const trace::Values& values);
 
  private:
   int32_t add(RecipeStep step);

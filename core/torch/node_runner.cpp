@@ -283,6 +283,7 @@ NodeRunner::NodeRunner(const graph::Graph& graph, int node_index) {
   impl->multi = node.multi;
   impl->outputs = node.outputs;
   impl->positional = node.args.size();
+  impl->operands.reserve(node.args.size() + node.kwargs.size());
   for (const graph::Arg& a : node.args) impl->operands.push_back(operand_of(a));
   if (!node.kwargs.empty()) {
     impl->keyword_names = py::Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(node.kwargs.size())));

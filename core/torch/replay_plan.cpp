@@ -16,6 +16,7 @@ class ReplayPlan final : public graph::Plan {
     info_.plan = "replay";
     info_.reason = reason;
     const std::vector<graph::Node>& nodes = nodes_->graph->nodes;
+    info_.kernels.reserve(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i)
       info_.kernels.push_back({nodes[i].name, "torch", {static_cast<int>(i)}, ""});
   }

@@ -90,7 +90,7 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
       Value* own = t.type_of(v) != ordered_dict_type() ? nullptr : v->source >= 0 ? t.instance_dict(v) : v->attributes;
       if (own) {
         t.dict_load(own);
-        const std::vector<DictEntry> entries = own->dict->entries;
+        const DictEntries entries = own->dict->entries;
         for (const DictEntry& e : entries)
           if (e.value) t.set_attribute(d, t.attribute_name(e.key), e.value);
       }
@@ -105,7 +105,7 @@ Value* do_copy(Tracer& t, PyObject*, Values& a, Keywords&) {
       Value* made = t.new_instance(t.type_of(v));
       if (Value* d = t.instance_dict(v)) {
         t.dict_load(d);
-        const std::vector<DictEntry> entries = d->dict->entries;
+        const DictEntries entries = d->dict->entries;
         for (const DictEntry& e : entries)
           if (e.value) t.dict_set(t.instance_dict(made), e.key, e.value, false);
       }
@@ -147,7 +147,7 @@ Value* deep_copy(Tracer& t, Value* v, std::unordered_map<Value*, Value*>& memo) 
       Value* own = from->source >= 0 ? t.instance_dict(from) : from->attributes;
       if (own && t.dict_size(own)) return false;
     }
-    const std::vector<DictEntry> entries = from->dict->entries;
+    const DictEntries entries = from->dict->entries;
     for (const DictEntry& e : entries) {
       if (!e.value) continue;
       Value *key = deep_copy(t, e.key, memo), *value = deep_copy(t, e.value, memo);

@@ -30,7 +30,7 @@ void fill_dict(Tracer& t, Value* d, Values& a, Keywords& k) {
     if (from->kind == Kind::kTuple && from->type && t.lookup(from->type, py::intern("keys"))) t.stop("constructor", {{"class", "dict"}});
     if (from->kind == Kind::kDict) {
       t.dict_load(from);
-      std::vector<DictEntry> entries = from->dict->entries;
+      DictEntries entries = from->dict->entries;
       for (DictEntry& e : entries) t.dict_set(d, e.key, e.value);
     } else if (from->kind == Kind::kLive || from->kind == Kind::kInstance) {
       if (t.lookup(t.type_of(from), py::intern("keys"))) {

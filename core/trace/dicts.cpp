@@ -84,7 +84,7 @@ bool Tracer::own_hash(Value* key, Py_hash_t* hash) {
 
 Value** Tracer::known_place(Value* d, PyObject* name) {
   if (d->kind != Kind::kDict || !PyUnicode_CheckExact(name)) return nullptr;
-  std::vector<DictEntry>& entries = d->dict->entries;
+  DictEntries& entries = d->dict->entries;
   const int* at = places_.find({d, name});
   if (!at || static_cast<size_t>(*at) >= entries.size()) return nullptr;
   DictEntry& e = entries[static_cast<size_t>(*at)];
@@ -256,8 +256,9 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
     guard(StepKind::kDictAbsent, d->source, k);
   }
   if (!data.index.empty()) data.index.emplace(hash, static_cast<int>(data.entries.size()));
+  if (data.entries.empty()) data.entries.reserve(4);
   data.entries.push_back({key->kind == Kind::kConstant ? key : constant(k), v});
-  return found(data.entries.back());
+  return &data.entries.back().value;
 }
 
 Value* Tracer::dict_get(Value* d, Value* key) {
@@ -270,7 +271,7 @@ void Tracer::dict_load(Value* d) {
   if (d->kind != Kind::kDict) stop("builtin", {{"function", "iter"}, {"arg_types", describe(d)}});
   if (d->source < 0 || d->loaded) return;
   if (!hints_.varying.empty() && hints_.varying.contains(keys_hint(source_path(d->source)))) quiet("varying value");
-  std::vector<DictEntry> old = std::move(d->dict->entries);
+  DictEntries old = std::move(d->dict->entries);
   d->dict->entries.clear();
   d->dict->index.clear();
   PyTypeObject* ordered = ordered_dict_type();
@@ -377,6 +378,7 @@ void Tracer::dict_delete(Value* d, Value* key) {
 Py_ssize_t Tracer::dict_size(Value* d) {
   if (!d->dict) return 0;
   if (d->source >= 0 && !d->loaded && !d->dirty) {
+    if (d->measured) return PyDict_GET_SIZE(d->object);
     if (!hints_.varying.empty() && hints_.varying.contains(length_hint(source_path(d->source)))) quiet("varying value");
     d->measured = true;
     guard(StepKind::kDictLength, d->source, nullptr, PyDict_GET_SIZE(d->object));

@@ -86,7 +86,7 @@ void Tracer::alias_guards() {
     }
   }
   // Containers: a changed one must not be one that was read under another name.
-  std::vector<Value*> changed;
+  Values changed;
   for (const Effect& e : effects_)
     if (std::find(changed.begin(), changed.end(), e.target) == changed.end()) changed.push_back(e.target);
   for (Value* c : changed) {

@@ -19,6 +19,7 @@ struct PlaceHash {
 struct Places {
   FlatMap<Place, int32_t, PlaceHash> index;
   std::vector<Place> list;
+  int32_t last = 0;
 };
 /// Of the process: an instruction has one number. With the GIL.
 Places& places() {
@@ -38,12 +39,16 @@ void note_guard_place(guard::GuardStep& step, const SymFrame& frame) {
   const bool in_extra = keeps_in_extra(step.kind);
   if (!in_extra && step.kind != StepKind::kTensor) return;
   Places& p = places();
-  const auto [number, fresh] = p.index.try_emplace({frame.code, frame.current}, static_cast<int32_t>(p.list.size()));
-  if (fresh) p.list.emplace_back(frame.code, frame.current);
+  const Place here(frame.code, frame.current);
+  if (p.list.empty() || p.list[static_cast<size_t>(p.last)] != here) {  // guards come in rows
+    const auto [number, fresh] = p.index.try_emplace(here, static_cast<int32_t>(p.list.size()));
+    p.last = *number;
+    if (fresh) p.list.push_back(here);
+  }
   if (in_extra)
-    step.extra = *number;
+    step.extra = p.last;
   else
-    step.number = *number + 1;
+    step.number = p.last + 1;
 }
 
 std::string guard_place(const guard::GuardStep& step) {

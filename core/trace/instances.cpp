@@ -115,7 +115,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
       all.insert(all.end(), args.begin() + 1, args.end());
       Value* map = new_dict();
       dict_load(inner->items[2]);
-      std::vector<DictEntry> entries = inner->items[2]->dict->entries;
+      DictEntries entries = inner->items[2]->dict->entries;
       for (DictEntry& e : entries) dict_set(map, e.key, e.value, false);
       for (auto& [n, v] : keywords) dict_set(map, constant(n), v, false);
       Value* p = make(Kind::kPartial);

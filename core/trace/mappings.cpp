@@ -16,7 +16,7 @@ bool each_of_mapping(Tracer& t, Value* from, const std::function<void(Value*, Va
   }
   if (content) {
     t.dict_load(content);
-    std::vector<DictEntry> entries = content->dict ? content->dict->entries : std::vector<DictEntry>();
+    DictEntries entries = content->dict ? content->dict->entries : DictEntries();
     for (DictEntry& e : entries) use(e.key, e.value);
     return true;
   }

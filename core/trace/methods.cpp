@@ -319,7 +319,7 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   }
   if (n == "clear") {
     dict_load(s);
-    std::vector<DictEntry> entries = s->dict->entries;
+    DictEntries entries = s->dict->entries;
     for (DictEntry& e : entries) dict_delete(s, e.key);
     return none();
   }

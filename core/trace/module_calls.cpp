@@ -122,6 +122,21 @@ const ModuleCall* module_call() {
   return known = made;
 }
 
+/// torch._C._get_tracing_state() says that torch.jit traces nothing.
+bool is_not_tracing(Tracer& t, Value* globals, PyObject* name) {
+  Value* torch = t.dict_get(globals, py::intern("torch"));
+  if (!torch || t.force(torch)->kind != Kind::kConstant || Py_TYPE(torch->object) != &PyModule_Type) return false;
+  bool missing = false;
+  Value* c = t.module_attribute(torch->object, py::intern("_C"), &missing);
+  if (missing || !c || t.force(c)->kind != Kind::kConstant || Py_TYPE(c->object) != &PyModule_Type) return false;
+  Value* state = t.module_attribute(c->object, name, &missing);
+  if (missing || !state || t.force(state)->kind != Kind::kConstant || !PyCFunction_Check(state->object)) return false;
+  if (std::string_view(reinterpret_cast<PyCFunctionObject*>(state->object)->m_ml->ml_name) != "_get_tracing_state") return false;
+  const py::Ref traced = py::Ref::steal(PyObject_CallNoArgs(state->object));
+  PyErr_Clear();
+  return traced.get() == Py_None;
+}
+
 }  // namespace
 
 const Code* module_call_code() {
@@ -145,35 +160,37 @@ bool Tracer::call_module(SymFrame& f) {
   Value* self = f.locals_[0];
   if (!self || self->kind != Kind::kLive || self->source < 0 || !is_module(self->object)) return false;
   PyTypeObject* type = type_of(self);
-  static PyObject *const getattribute = py::intern("__getattribute__"), *const generic = py::type_lookup(&PyBaseObject_Type, getattribute);
-  PyObject *call = lookup(type, m.call), *forward = lookup(type, m.forward);
-  if (lookup(type, getattribute) != generic || lookup(type, m.compiled_call) != Py_None || !call || !PyFunction_Check(call) ||
-      PyFunction_GET_CODE(call) != reinterpret_cast<PyObject*>(m.inner.code->code) || !forward || !PyFunction_Check(forward))
-    return false;
-  for (PyObject* name : m.own)
-    if (lookup(type, name)) return false;
+  ModuleClass cls = *module_classes_.try_emplace(type, {}).first;
+  if (!cls.version || cls.version != type->tp_version_tag) {
+    static PyObject *const getattribute = py::intern("__getattribute__"), *const generic = py::type_lookup(&PyBaseObject_Type, getattribute);
+    cls.call = lookup(type, m.call);
+    cls.forward = lookup(type, m.forward);
+    if (lookup(type, getattribute) != generic || lookup(type, m.compiled_call) != Py_None || !cls.call || !PyFunction_Check(cls.call) || !cls.forward ||
+        !PyFunction_Check(cls.forward))
+      return false;
+    for (PyObject* name : m.own)
+      if (lookup(type, name)) return false;
+    cls.version = type->tp_version_tag;
+    module_classes_.set(type, cls);
+  }
+  PyObject *call = cls.call, *forward = cls.forward;
+  if (PyFunction_GET_CODE(call) != reinterpret_cast<PyObject*>(m.inner.code->code)) return false;
   PyCodeObject** known = plain_functions_.find(call);
   Value* own = instance_dict(self);
   if (!known || *known != m.inner.code->code || !own || own->kind != Kind::kDict) return false;
   // As the instructions look at it, in their order.
   if (dict_get(own, m.compiled_call) || dict_get(own, m.call)) return false;
+  // What all modules share stays as it was seen while the trace has changed nothing since.
+  const bool shared_known = globals_checked_ == effects_.size() + 1;
   Value* globals = namespace_value(PyFunction_GET_GLOBALS(call));
-  Value* torch = dict_get(globals, py::intern("torch"));
-  if (!torch || force(torch)->kind != Kind::kConstant || Py_TYPE(torch->object) != &PyModule_Type) return false;
-  bool missing = false;
-  Value* c = module_attribute(torch->object, py::intern("_C"), &missing);
-  if (missing || !c || force(c)->kind != Kind::kConstant || Py_TYPE(c->object) != &PyModule_Type) return false;
-  Value* state = module_attribute(c->object, m.tracing_state, &missing);
-  if (missing || !state || force(state)->kind != Kind::kConstant || !PyCFunction_Check(state->object)) return false;
-  if (std::string_view(reinterpret_cast<PyCFunctionObject*>(state->object)->m_ml->ml_name) != "_get_tracing_state") return false;
-  const py::Ref traced = py::Ref::steal(PyObject_CallNoArgs(state->object));
-  PyErr_Clear();
-  if (traced.get() != Py_None || dict_get(own, m.forward)) return false;
+  if (!shared_known && !is_not_tracing(*this, globals, m.tracing_state)) return false;
+  if (dict_get(own, m.forward)) return false;
   const auto is_empty = [this](Value* hooks) { return hooks && force(hooks)->kind == Kind::kDict && dict_size(hooks) == 0; };
   for (PyObject* name : m.own)
     if (!is_empty(dict_get(own, name))) return false;
   for (PyObject* name : m.global)
-    if (!is_empty(dict_get(globals, name))) return false;
+    if (!shared_known && !is_empty(dict_get(globals, name))) return false;
+  globals_checked_ = effects_.size() + 1;
 
   const auto pass = [](SymFrame& frame, const Path& path) {
     frame.lowest = 0;

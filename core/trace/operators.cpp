@@ -515,7 +515,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     Value* out = new_dict();
     out->dict = std::make_unique<DictData>();
     out->dict->entries = a->dict->entries;
-    std::vector<DictEntry> add = b->dict ? b->dict->entries : std::vector<DictEntry>();
+    DictEntries add = b->dict ? b->dict->entries : DictEntries();
     for (DictEntry& e : add) dict_set(out, e.key, e.value);
     return out;
   }
@@ -569,7 +569,7 @@ bool Tracer::equal_dicts(Value* a, Value* b) {
   if (a == b) return true;
   if (dict_size(a) != dict_size(b)) return false;
   dict_load(a);
-  const std::vector<DictEntry> entries = a->dict ? a->dict->entries : std::vector<DictEntry>();
+  const DictEntries entries = a->dict ? a->dict->entries : DictEntries();
   for (const DictEntry& e : entries) {
     if (!e.value) continue;
     Value* other = dict_get(b, e.key);

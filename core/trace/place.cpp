@@ -119,39 +119,44 @@ std::shared_ptr<const graph::Origin> Tracer::origin() {
   }
   if (!place) place = frames_.back().get();
   bytecode::Position p = place->code->position(place->current);
-  o->frames.push_back({place->code->file, place->code->name, p.line, p.column, p.end_line, p.end_column});
+  o->frames.reserve(1);
+  o->frames.emplace_back(graph::OriginFrame{place->code->file, place->code->name, p.line, p.column, p.end_line, p.end_column});
   last_origin_ = o;
   last_origin_at_ = instruction_count_;
   return o;
 }
 
-namespace {
-
-void walk_modules(PyObject* module, const std::string& path, std::unordered_map<PyObject*, std::string>& out, int depth) {
-  if (depth > 40 || !out.try_emplace(module, path).second) return;
+void Tracer::find_modules(PyObject* module, PyObject* parent, PyObject* key, int depth) {
+  if (depth > 40 || !module_places_.try_emplace(module, {parent, key}).second) return;
   PyObject** place = _PyObject_GetDictPtr(module);
   PyObject* children = place && *place ? PyDict_GetItem(*place, py::intern("_modules")) : nullptr;
   if (!children || !PyDict_Check(children)) return;
   PyObject *k, *v;
   Py_ssize_t pos = 0;
   while (PyDict_Next(children, &pos, &k, &v))
-    if (PyUnicode_Check(k) && v != Py_None)
-      walk_modules(v, path.empty() ? std::string(py::utf8(k)) : path + "." + std::string(py::utf8(k)), out, depth + 1);
+    if (PyUnicode_Check(k) && v != Py_None) find_modules(v, module, k, depth + 1);
 }
 
-}  // namespace
+const std::string& Tracer::path_of_module(PyObject* module) {
+  const auto [it, fresh] = module_paths_.try_emplace(module);
+  std::string& path = it->second;
+  const ModulePlace place = fresh ? *module_places_.find(module) : ModulePlace();
+  if (!place.key) return path;
+  path = path_of_module(place.parent);  // (others come and go without moving it)
+  if (!path.empty()) path += '.';
+  return path += py::utf8(place.key);
+}
 
-std::string Tracer::module_path(Value* v) {
-  if (v->kind != Kind::kLive) return "";
-  if (module_paths_.empty() && !frames_.empty()) {
+const std::string& Tracer::module_path(Value* v) {
+  static const std::string none;
+  if (v->kind != Kind::kLive) return none;
+  if (module_places_.size() == 0 && !frames_.empty()) {
     for (Value* root : frames_.front()->locals_)
-      if (root && root->kind == Kind::kLive && is_module(root->object)) walk_modules(root->object, "", module_paths_, 0);
+      if (root && root->kind == Kind::kLive && is_module(root->object)) find_modules(root->object, nullptr, nullptr, 0);
   }
-  auto it = module_paths_.find(v->object);
-  if (it != module_paths_.end()) return it->second;
-  if (!is_module(v->object)) return "";
-  walk_modules(v->object, "", module_paths_, 0);  // a model reached through a global is a root of its own
-  return "";
+  if (module_places_.find(v->object)) return path_of_module(v->object);
+  if (is_module(v->object)) find_modules(v->object, nullptr, nullptr, 0);  // a model reached through a global is a root of its own
+  return none;
 }
 
 }  // namespace breakline::trace

@@ -150,7 +150,7 @@ Value* Tracer::attach_function(const Values& args) {
   if (!parts || torch::current_ambient().inference_mode) return nullptr;
   static PyObject* dict_mark = polyfill_named("DICT");
   Values names, values, outs = several ? result->items : Values{result};
-  std::vector<Value*> fixed;  // not differentiable
+  Values fixed;  // not differentiable
   for (const DictEntry& e : kept->dict->entries) {
     if (!e.value) continue;
     names.push_back(e.key);

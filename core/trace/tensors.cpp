@@ -27,13 +27,13 @@ void Tracer::realize_tensor(Value* v) {
   }
   record.open = open_dims(v, record.meta);
   const bool open = !record.open.empty();
-  tensors_.push_back(record);
-  guard(StepKind::kTensor, v->source, nullptr, 0, static_cast<int>(tensors_.size()) - 1);
-  v->kind = Kind::kTensor;
-  v->type = record.type;
-  v->type_guarded = true;
   graph::Value g;
   g.meta = record.meta;
+  v->type = record.type;
+  tensors_.push_back(std::move(record));
+  guard(StepKind::kTensor, v->source, nullptr, 0, static_cast<int>(tensors_.size()) - 1);
+  v->kind = Kind::kTensor;
+  v->type_guarded = true;
   g.input = static_cast<int32_t>(graph_->inputs.size());
   v->id = static_cast<graph::ValueId>(graph_->values.size());
   g.storage = v->id;
@@ -330,6 +330,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     patch_path_.clear();
     node.args.clear();
     node.kwargs.clear();
+    node.args.reserve(args.size());
     patches_ = as_patches ? &patches : nullptr;
     for (size_t i = 0; i < args.size(); ++i) {
       patch_path_.assign(1, static_cast<int32_t>(i));
@@ -441,7 +442,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   for (const auto& [n, a] : node.kwargs) torch::visit_values(a, see);
   if (grad_mode && any_grad) graph_->needs_grad = true;
   // Results.
-  auto value_for = [&](const graph::ShapeOut& out) -> Value* {
+  auto value_for = [&](graph::ShapeOut& out) -> Value* {
     if (out.same_value && out.alias_value != graph::kNoValue) {
       Value* same = tensor_values_[static_cast<size_t>(out.alias_value)];
       const graph::TensorMeta& before = graph_->values[static_cast<size_t>(out.alias_value)].meta;
@@ -462,7 +463,8 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     v->type = tensor_type;
     v->id = static_cast<graph::ValueId>(graph_->values.size());
     graph::Value g;
-    g.meta = out.meta;
+    if (varying) g.meta = out.meta;
+    else g.meta = std::move(out.meta);
     g.producer = static_cast<int32_t>(graph_->nodes.size());
     g.storage = out.alias_value != graph::kNoValue ? graph_->values[static_cast<size_t>(out.alias_value)].storage : v->id;
     const bool view = out.alias_value != graph::kNoValue && info.name != "Tensor.detach" && info.name != "torch.detach" && info.name != "Tensor.data";

@@ -63,7 +63,10 @@ void Tracer::reset() {
   codes_.clear();
   instruction_ranges_.clear();
   regions_.clear();
+  module_places_.clear();
   module_paths_.clear();
+  module_classes_.clear();
+  globals_checked_ = 0;
   last_origin_ = nullptr;
   last_origin_at_ = -1;
   yielded_ = false;
@@ -282,7 +285,7 @@ SourceId Tracer::expression(PyObject* function, PyObject* a, PyObject* b) {
 void Tracer::need(SourceId id) {
   if (fetched_.size() < sources_.size()) fetched_.resize(sources_.size() + 64, false);
   if (fetched_[static_cast<size_t>(id)]) return;
-  if (is_drawn(id)) return;
+  if (!draws_.empty() && is_drawn(id)) return;
   const SourceId parent = sources_[id].parent, second = sources_[id].second;
   if (parent >= 0) need(parent);
   if (second >= 0) need(second);
@@ -295,7 +298,7 @@ void Tracer::need(SourceId id) {
 }
 
 void Tracer::guard(StepKind kind, SourceId source, PyObject* object, int64_t number, int extra) {
-  if (is_drawn(source) || (kind == StepKind::kSame && is_drawn(static_cast<SourceId>(number)))) {
+  if (!draws_.empty() && (is_drawn(source) || (kind == StepKind::kSame && is_drawn(static_cast<SourceId>(number))))) {
     if (kind == StepKind::kType) return;
     undraw(source);
   }

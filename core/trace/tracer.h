@@ -20,7 +20,6 @@
 
 namespace breakline::trace {
 
-using Values = std::vector<Value*>;
 using Keywords = std::vector<std::pair<PyObject*, Value*>>;
 
 /// One frame of the state a trace starts from; its values are in the slots, locals first, then operands.
@@ -388,7 +387,9 @@ class Tracer {
   void drop(int count) { top().stack.resize(top().stack.size() - static_cast<size_t>(count)); }
   Value* run(size_t base);
   Value* run_nested();
-  std::string module_path(Value* v);
+  const std::string& module_path(Value* v);
+  const std::string& path_of_module(PyObject* module);
+  void find_modules(PyObject* module, PyObject* parent, PyObject* key, int depth);
   Value* super_call(Values& args);
   Value* generator_next(Value* generator) { return generator_resume(generator, nullptr, nullptr); }
   /// Runs a generator to its next yield; null when it returned (items[3] is then its value). `thrown`: raised in it instead of sending.
@@ -573,7 +574,7 @@ class Tracer {
     unsigned version = 0;  ///< of the type then
   };
   FlatMap<Named, Lookup, NamedHash> lookups_;            ///< what `lookup` has answered and recorded
-  FlatMap<Named, int, NamedHash> places_;                ///< where a dict's entry of a name was found last
+  FlatMap<Named, int, NamedHash, true> places_;                ///< where a dict's entry of a name was found last
   FlatMap<PyObject*, PyCodeObject*> plain_functions_;    ///< Python functions whose calls mean nothing but their code
   FlatMap<PyObject*, Value*> namespaces_;                ///< globals and builtins
   struct GuardKey {
@@ -591,16 +592,16 @@ class Tracer {
       return h ^ h >> 32;
     }
   };
-  FlatMap<GuardKey, bool, GuardKeyHash> seen_guards_;
+  FlatMap<GuardKey, bool, GuardKeyHash, true> seen_guards_;
   std::vector<bool> fetched_;
-  std::vector<Value*> by_source_;  ///< by source + 1: the first is for values without one
+  Values by_source_;  ///< by source + 1: the first is for values without one
   FlatMap<PyObject*, Value*> by_object_;
-  FlatMap<PyObject*, Value*> constants_by_object_;
+  FlatMap<PyObject*, Value*, MixHash, true> constants_by_object_;
 
   std::shared_ptr<graph::Graph> graph_;
   std::vector<SourceId> input_sources_;
-  std::vector<Value*> input_values_;
-  std::vector<Value*> tensor_values_;       ///< by graph value; null for numbers
+  Values input_values_;
+  Values tensor_values_;       ///< by graph value; null for numbers
   ShapeLog log_;
   bool logging_ = false, must_log_ = false, closed_all_ = false;
   std::unordered_set<std::string> closed_;                   ///< paths of tensors whose sizes are not left open
@@ -616,9 +617,9 @@ class Tracer {
   std::vector<std::unique_ptr<SymFrame>> frames_;
   std::vector<std::unique_ptr<SymFrame>> spare_frames_;  ///< of calls that have returned, for their room
   std::vector<Effect> effects_;
-  std::vector<Value*> entry_values_;  ///< bound locals and operands at the entry
+  Values entry_values_;  ///< bound locals and operands at the entry
   bool released_ = false;
-  std::vector<Value*> touched_;  ///< live lists, sets and cells that were changed
+  Values touched_;  ///< live lists, sets and cells that were changed
   Value* handled_ = nullptr;
   Value* return_value_ = nullptr;
   ExitKind exit_ = ExitKind::kReturn;
@@ -636,7 +637,17 @@ class Tracer {
   std::vector<const bytecode::Code*> codes_;
   std::unordered_map<const bytecode::Code*, std::pair<int, int>> instruction_ranges_;
   std::vector<RegionSeen> regions_;
-  std::unordered_map<PyObject*, std::string> module_paths_;
+  struct ModulePlace {
+    PyObject *parent = nullptr, *key = nullptr;  ///< where it hangs; null for the outermost one
+  };
+  FlatMap<PyObject*, ModulePlace> module_places_;
+  std::unordered_map<PyObject*, std::string> module_paths_;  ///< of those that were asked for
+  struct ModuleClass {
+    unsigned version = 0;         ///< of the class when it was found to call its forward plainly
+    PyObject *call = nullptr, *forward = nullptr;
+  };
+  FlatMap<PyTypeObject*, ModuleClass> module_classes_;  ///< see call_module
+  size_t globals_checked_ = 0;                          ///< effects when it looked at what all modules share, and one
   std::shared_ptr<const graph::Origin> last_origin_;
   int64_t last_origin_at_ = -1;
   bool yielded_ = false;
@@ -644,7 +655,7 @@ class Tracer {
   size_t run_base_ = 0;
   bool watching_ = false;           ///< some value of the entry was read out of a tensor
   int expecting_ = 0;               ///< builtins on the way that catch what is raised
-  std::vector<Value*> generators_;  ///< made in this trace and started
+  Values generators_;  ///< made in this trace and started
   std::vector<Mortal> mortals_;
   struct ClassWrite {
     PyTypeObject* type;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/pool.h"
 #include "core/bytecode/code.h"
 #include "core/graph/graph.h"
 #include "core/guard/source.h"
@@ -53,6 +54,7 @@ enum class IteratorKind : uint8_t {
 
 struct Value;
 struct SymFrame;
+using Values = std::vector<Value*, PoolAllocator<Value*>>;
 
 struct DictEntry {
   Value* key = nullptr;
@@ -60,9 +62,13 @@ struct DictEntry {
   bool added = false;      ///< of a live dict: put there by the trace, behind what was there; also a key deleted and set again
 };
 
+using DictEntries = std::vector<DictEntry, PoolAllocator<DictEntry>>;
+
 /// A dict's content or, for a live dict, what is known and changed of it.
 struct DictData {
-  std::vector<DictEntry> entries;
+  static void* operator new(size_t bytes) { return Pool::take(bytes); }
+  static void operator delete(void* memory, size_t bytes) { Pool::give(memory, bytes); }
+  DictEntries entries;
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
   int layout = 0;                                 ///< changes with every key that comes or goes
 };
@@ -104,7 +110,7 @@ bool apply_set_operation(py::Ref& set, const SetOperation& op);
 /// One step in the history of an object of C: it is rebuilt by doing the same to a new one. The first makes it.
 struct NativeCall {
   PyObject* callable = nullptr;    ///< kept by the trace; the object itself comes first among the arguments, but for the first call
-  std::vector<Value*> args;
+  Values args;
   std::vector<PyObject*> names;    ///< of the last arguments, where they are keywords
 };
 
@@ -127,7 +133,7 @@ struct Value {
   graph::ValueId id = graph::kNoValue;
   PyObject* object = nullptr;
   PyTypeObject* type = nullptr;
-  std::vector<Value*> items;
+  Values items;
   std::unique_ptr<DictData> dict;
   Value* content = nullptr;           ///< kLive, kInstance of a dict or list subclass: what it holds
   Value* owner = nullptr;             ///< of a content: the instance
@@ -184,13 +190,13 @@ struct SymFrame {
   int resumed_line = 0;         ///< line of the break this frame was resumed after; 0 = entered here
   int64_t entered_at = 0;       ///< outer instruction count of the call that made it
   std::vector<std::pair<int, int64_t>> last_round;  ///< instruction count at the last jump back, by target
-  std::vector<Value*> locals_;  ///< slots
-  std::vector<Value*> stack;
+  Values locals_;  ///< slots
+  Values stack;
 
   /// As new, but for the room of its vectors.
   void clear() {
     std::vector<std::pair<int, int64_t>> rounds = std::move(last_round);
-    std::vector<Value*> slots = std::move(locals_), operands = std::move(stack);
+    Values slots = std::move(locals_), operands = std::move(stack);
     rounds.clear();
     slots.clear();
     operands.clear();
