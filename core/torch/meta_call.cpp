@@ -116,16 +116,33 @@ class Surroundings {
     if (module && ignore_all) filters_ = py::Ref::steal(PyObject_GetAttr(module, py::intern("filters")));
     if (!filters_ || PyObject_SetAttr(module, py::intern("filters"), ignore_all) < 0) PyErr_Clear();
     warnings_ = module;
+    // A warning that PyTorch gives once in a process would be used up here.
+    always_ = warn_always("_get_warnAlways", nullptr);
+    if (always_.get() == Py_False) warn_always("_set_warnAlways", Py_True);
   }
   ~Surroundings() {
     library()->c.set_grad_mode(grad_);
+    if (always_.get() == Py_False) {
+      py::SavedError error;
+      warn_always("_set_warnAlways", Py_False);
+      error.restore();
+    }
     if (filters_ && PyObject_SetAttr(warnings_, py::intern("filters"), filters_.get()) < 0) PyErr_Clear();
   }
   Surroundings(const Surroundings&) = delete;
   Surroundings& operator=(const Surroundings&) = delete;
 
  private:
+  static py::Ref warn_always(const char* name, PyObject* value) {
+    static PyObject* module = PyImport_ImportModule("torch._C");
+    const py::Ref function = module ? py::Ref::steal(PyObject_GetAttrString(module, name)) : py::Ref();
+    py::Ref result = function ? py::Ref::steal(PyObject_CallFunctionObjArgs(function.get(), value, nullptr)) : py::Ref();
+    if (!result) PyErr_Clear();
+    return result;
+  }
+
   bool grad_;
+  py::Ref always_;
   PyObject* warnings_ = nullptr;
   py::Ref filters_;
 };

@@ -381,6 +381,7 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
       stop("descriptor", {{"class", cls->tp_name},
                           {"name", std::string(py::utf8(name))},
                           {"descriptor", Py_TYPE(meta_attribute)->tp_name}});
+    if (is_name(name, "__flags__")) quiet("flags of a class, of which CPython changes some by itself");
     py::Ref r = py::Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(cls), name));
     if (!r) {
       PyErr_Clear();
@@ -731,6 +732,11 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
       if (!r) {
         PyErr_Clear();
         stop("builtin", {{"function", "getattr"}, {"arg_types", "Tensor." + std::string(py::utf8(name))}});
+      }
+      if (is_name(name, "device")) {  // another object each time
+        Value* fresh = make(Kind::kConstant);
+        fresh->object = keep(r.release());
+        return fresh;
       }
       return wrap(r.release());
     }

@@ -377,7 +377,8 @@ Py_hash_t hash_of(Tracer& t, Value* v, Value* whole) {
   t.force(v);
   if (Value* m = t.special_method(v, "__hash__")) return t.hash_of_answer(t.call_nested(m, {v}));
   PyObject* c = t.constant_of(v);
-  if (c && (guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) {
+  const bool size = c && std::string_view(Py_TYPE(c)->tp_name) == "torch.Size";
+  if (c && (size || guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) {
     const Py_hash_t h = PyObject_Hash(c);
     if (h == -1) t.quiet("hash", true);
     return h;
@@ -396,21 +397,19 @@ Value* do_hash(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   if (c && guard::is_plain_constant(c)) return t.fold(f, a, k);
   return t.constant_new(PyLong_FromSsize_t(hash_of(t, v, v)));
 }
+/// Tensors have no __round__ and no __divmod__: what Python raises there is raised for real.
+void refuse_tensors(Tracer& t, const Values& a, const char* name) {
+  for (Value* v : a)
+    if (t.force(v)->kind == Kind::kTensor) t.quiet(std::string(name) + " of a tensor", true);
+}
 Value* do_round(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  Value* v = t.force(a[0]);
-  if (v->kind == Kind::kTensor) {
-    Values args = {v};
-    Keywords words;
-    if (a.size() > 1) words.emplace_back(py::intern("decimals"), a[1]);
-    PyObject* m = py::type_lookup(v->type, py::intern("round"));
-    return t.torch_call(m, std::move(args), std::move(words));
-  }
+  refuse_tensors(t, a, "round");
   return t.fold(f, a, k);
 }
 Value* do_divmod(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  const auto apart = [&](Value* v) { return t.force(v)->kind == Kind::kTensor || (v->kind == Kind::kLive && v->dynamic); };
-  if (apart(a[0]) || apart(a[1]))
-    return t.tuple({t.binary(2, a[0], a[1]), t.binary(6, a[0], a[1])});
+  refuse_tensors(t, a, "divmod");
+  const auto open = [&](Value* v) { return v->kind == Kind::kLive && v->dynamic; };
+  if (open(a[0]) || open(a[1])) return t.tuple({t.binary(2, a[0], a[1]), t.binary(6, a[0], a[1])});
   return t.fold(f, a, k);
 }
 Value* do_pow(Tracer& t, PyObject* f, Values& a, Keywords& k) {

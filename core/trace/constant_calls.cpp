@@ -506,6 +506,13 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   }
   if (PyMethod_Check(o)) return call(method(constant(PyMethod_GET_FUNCTION(o)), live(PyMethod_GET_SELF(o), object_source(PyMethod_GET_SELF(o)))), args, keywords);
   if (PyType_Check(o)) return instantiate(reinterpret_cast<PyTypeObject*>(o), args, keywords);
+  if (Py_TYPE(o) == &PyMethodDescr_Type && PyDescr_TYPE(o) == &PyFrozenSet_Type && args.size() == 2 && keywords.empty()) {
+    // A frozenset that is known against a set or list of the trace.
+    PyObject* self = constant_of(args[0]);
+    const std::string_view name = py::utf8(PyDescr_NAME(o));
+    if (self && (name == "issubset" || name == "issuperset" || name == "isdisjoint") && !constant_of(args[1]))
+      if (PyObject* other = set_operand(args[1])) return constant_new(PyObject_CallFunctionObjArgs(o, self, other, nullptr));
+  }
   if (is_pure_native(o)) {
     if (PyObject* shared = operator_function_like(o); shared && shared != o) return call_constant(shared, args, keywords);
     if (is_of_operator(o)) {

@@ -92,7 +92,7 @@ constexpr Helper kTorchHelpers[] = {
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
     {"autograd/function.py", "FunctionCtx.mark_dirty"}, {"autograd/function.py", "FunctionCtx.mark_non_differentiable"},
     {"autograd/function.py", "FunctionCtx.set_materialize_grads"}, {"utils/hooks.py", "RemovableHandle.*"},
-    {"utils/checkpoint.py", "checkpoint_sequential"}, {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
+    {"utils/checkpoint.py", "checkpoint_sequential"}, {"_library/custom_ops.py", "CustomOpDef.__call__"}, {"utils/_foreach_utils.py", "*"}, {"_VF.py", "*"}, {"functional.py", "*"}, {"_linalg_utils.py", "*"},
 };
 
 bool names(const Helper& h, const std::string& function) {

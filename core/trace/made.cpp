@@ -412,8 +412,17 @@ bool Tracer::polyfill_layout(PyObject* array) {
 
 Value* Tracer::call_of_made(PyObject* o, const Values& args, const Keywords& keywords) {
   if (!torch::available()) return nullptr;
-  if (!args.empty() && args[0]->kind == Kind::kMade && torch::is_tensor(args[0]->object)) {
+  bool tensors = false;
+  for (Value* v : args) tensors = tensors || (force(v)->kind == Kind::kMade && torch::is_tensor(v->object));
+  if (tensors) {
     const torch::CallableInfo& info = torch::callable_info(o);
+    constexpr std::array<std::string_view, 10> kFacts = {
+        "is_conj",           "is_neg",        "dim",         "size", "stride", "numel", "is_complex",
+        "is_floating_point", "is_contiguous", "element_size"};
+    const std::string name = last_name(o);
+    if (args.size() == 1 && keywords.empty() && torch::is_plain_tensor(args[0]->object) &&
+        std::find(kFacts.begin(), kFacts.end(), name) != kFacts.end())
+      return wrap(py::check(PyObject_CallOneArg(o, args[0]->object)).release());
     const bool plain =
         info.kind == torch::CallableKind::kOp && !info.in_place && !info.random && !info.dynamic_shape;
     return plain || is_part_getter(o) ? call_made(o, args, keywords, false) : nullptr;
@@ -465,6 +474,8 @@ Value* Tracer::attribute_of_made(Value* made, PyObject* name, bool* missing) {
                                                         "is_quantized", "is_nested", "requires_grad"};
     const bool known = std::find(kFacts.begin(), kFacts.end(), text) != kFacts.end() ||
                        ((text == "shape" || text == "ndim") && torch::is_plain_tensor(made->object));
+    if (const torch::AttributeInfo info = torch::attribute_info(name); info.kind == torch::AttributeKind::kOp)
+      if (Value* part = call_made(info.callable, {made}, {}, false)) return part;
     if (known) return wrap(py::check(PyObject_GetAttr(made->object, name)).release());
   } else if (std::find(kLayout.begin(), kLayout.end(), text) != kLayout.end()) {
     py::Ref value = py::check(PyObject_GetAttr(made->object, name));

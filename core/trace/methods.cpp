@@ -376,6 +376,7 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
     Value* other = force(a[1]);
     PyObject* c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
+    if (!c) c = set_operand(other);
     if (!c) return nullptr;
     return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "(O)", c));
   }
@@ -392,6 +393,11 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
 }
 
 Value* Tracer::tuple_method(Value* s, const std::string& n, Values& a, Keywords& k) {
+  if (s->kind == Kind::kTuple && s->type && n != "__new__") {  // tuple's own method, whatever the subclass says
+    Value* plain = make(Kind::kTuple);
+    plain->items = s->items;
+    if (n == "__len__" || n == "__iter__" || n == "__getitem__" || n == "__contains__") s = plain;
+  }
   if (n == "__len__") return length(s);
   if (n == "__iter__") return iterator_of(s);
   if (n == "__getitem__" && a.size() == 2) return subscript(s, a[1]);

@@ -210,7 +210,10 @@ bool Tracer::same(Value* a, Value* b) {
   if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
   if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
   if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {
-    if (a->object == b->object) return true;
+    if (a->object == b->object) {
+      // x.device is another object each time it is read.
+      return std::string_view(Py_TYPE(a->object)->tp_name) != "torch.device";
+    }
     // The identity of equal numbers or strings depends on how they came about: leave it to CPython.
     if (Py_TYPE(a->object) == Py_TYPE(b->object) && guard::is_plain_constant(a->object) &&
         guard::same_constant(a->object, b->object) && a->object != Py_None && !PyBool_Check(a->object))

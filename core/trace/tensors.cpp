@@ -142,9 +142,28 @@ Value* Tracer::deep_copy_of_tensor(Value* v) {
   if (grad.get() != Py_None) return nullptr;
   Value* none_yet = live(grad.get(), child(guard::SourceKind::kAttribute, v->source, py::intern("grad")));
   force(none_yet);
-  // .data: a copy starts with a version counter of its own, at 0.
-  Value* copy = torch_call(py::type_lookup(v->type, py::intern("clone")), {v});
-  return tensor_attribute(copy, py::intern("data"), nullptr);
+  static PyObject* deepcopy = [] {
+    py::Ref copy = py::Ref::steal(PyImport_ImportModule("copy"));
+    PyObject* found = copy ? PyObject_GetAttrString(copy.get(), "deepcopy") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  if (!deepcopy || torch::current_ambient().inference_mode) return nullptr;
+  mutated();
+  graph::Node node = new_node(deepcopy, "copy.deepcopy", {v});
+  Value* copy = make(Kind::kTensor);
+  copy->type = v->type;
+  copy->type_guarded = true;
+  copy->id = static_cast<graph::ValueId>(graph_->values.size());
+  graph::Value g;
+  g.meta = meta(v);
+  g.producer = static_cast<int32_t>(graph_->nodes.size());
+  g.storage = copy->id;
+  graph_->values.push_back(std::move(g));
+  note_tensor(copy, copy->id);
+  node.outputs.push_back(copy->id);
+  graph_->nodes.push_back(std::move(node));
+  return copy;
 }
 
 graph::TensorMeta& Tracer::meta(Value* tensor) {
@@ -297,6 +316,15 @@ bool is_numpy_float(PyObject* o) {
 
 }  // namespace
 
+bool Tracer::writes_at_number(const torch::CallableInfo& info, const Values& args) {
+  if (!info.name.ends_with("setitem") || args.size() != 3 || force(args[0])->kind != Kind::kTensor || force(args[1])->kind != Kind::kTensor) return false;
+  const graph::TensorMeta &to = meta(args[0]), &index = meta(args[1]);
+  const bool number = index.sizes.empty() && index.dtype != graph::DType::kBool && index.dtype != graph::DType::kUInt8 && !graph::is_floating(index.dtype) &&
+                      !graph::is_complex(index.dtype);
+  const bool value = constant_of(args[2]) || (force(args[2])->kind == Kind::kTensor && !meta(args[2]).requires_grad && meta(args[2]).rank() == 0);
+  return number && value && !to.requires_grad && to.rank() > 0;
+}
+
 Value* Tracer::torch_call(PyObject* callable, Values args, Keywords keywords) {
   const torch::CallableInfo& info = torch::callable_info(callable);
   return torch_call(callable, info, args, keywords);
@@ -318,6 +346,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   if (logging_)
     if (Value* answer = size_query(info, args, keywords)) return answer;
   std::vector<ArgPatch> patches;
+  bool writes_somewhere = false;
   // The operands; open numbers become constants of this call that each instance replaces, or inputs of the graph.
   const auto take_operands = [&](bool as_patches) {
     struct Scope {
@@ -372,8 +401,22 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
     take_operands(logging_);
     answer = torch::infer(*graph_, callable, info, node.args, node.kwargs, grad_mode, &now);
   }
+  if (std::holds_alternative<torch::InferFailure>(answer) && writes_at_number(info, args)) {
+    // Which row is written is known by the value alone; what is written has its form all the same.
+    PyErr_Clear();
+    torch::Inferred whole;
+    whole.structure = torch::Inferred::kNone;
+    whole.written.push_back(args[0]->id);
+    whole.written_meta.push_back(meta(args[0]));
+    answer = std::move(whole);
+    node.op = nullptr;
+    close_all();
+    writes_somewhere = true;
+  }
   if (auto* failure = std::get_if<torch::InferFailure>(&answer)) {
     PyErr_Clear();
+    if (const std::string_view name = node.name; name.ends_with(".conj") || name.ends_with(".adjoint") || name.ends_with(".H") || name.ends_with(".mH"))
+      if (Value* lazy = call_made(callable, args, keywords, false)) return lazy;
     if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);
     std::string reason = failure->reason.empty() ? "no-shape-rule" : std::string(failure->reason);
     stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
@@ -427,7 +470,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
   keep_borrowed(callable);
   node.mutates = info.in_place || !inferred.written.empty();
   node.random = info.random;
-  node.may_fail = info.may_fail || (info.row && info.row->may_fail) || of_inference;
+  node.may_fail = writes_somewhere || info.may_fail || (info.row && info.row->may_fail) || of_inference;
   if (history_written_ && (node.may_fail || write_may_fail(node)))
     quiet("a call that may fail after a write that autograd has recorded");  // a failing segment can't take that back
   node.multi = inferred.structure == torch::Inferred::kTuple || inferred.structure == torch::Inferred::kList ||

@@ -12,7 +12,26 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
   if (!c) {
     if (v->kind == Kind::kList || v->kind == Kind::kTuple) {
       // Text of a container of constants.
-      if (v->kind == Kind::kTuple && v->type) t.stop("builtin", {{"function", "repr"}, {"arg_types", v->type->tp_name}});
+      if (v->kind == Kind::kTuple && v->type) {
+        Value* own = conversion == 1 ? t.special_method(v, "__str__") : nullptr;
+        if (!own) own = t.special_method(v, "__repr__");
+        if (!own || own->kind != Kind::kConstant || !PyFunction_Check(own->object)) t.stop("builtin", {{"function", "repr"}, {"arg_types", v->type->tp_name}});
+        auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(own->object));
+        if (!py::utf8(code->co_filename).ends_with("collections/__init__.py")) {
+          Value* text = t.returned(t.call_nested(own, {v}), &PyUnicode_Type, "__repr__");
+          return conversion == 3 ? t.constant_new(PyObject_ASCII(t.need_constant(text, "text"))) : text;
+        }
+        // namedtuple's own: of a real one with the same items.
+        py::Ref plain = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
+        for (size_t i = 0; i < v->items.size(); ++i) {
+          PyObject* x = t.constant_of(v->items[i]);
+          if (!x) t.stop("builtin", {{"function", "repr"}, {"arg_types", t.describe(v->items[i])}});
+          PyTuple_SET_ITEM(plain.get(), static_cast<Py_ssize_t>(i), Py_NewRef(x));
+        }
+        py::Ref make = py::check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"));
+        py::Ref real = py::check(PyObject_CallFunctionObjArgs(make.get(), reinterpret_cast<PyObject*>(v->type), plain.get(), nullptr));
+        return t.constant_new(conversion == 3 ? PyObject_ASCII(real.get()) : PyObject_Repr(real.get()));
+      }
       py::Ref items = py::check(PyList_New(0));
       for (Value* i : t.drain(v)) {
         PyObject* x = t.constant_of(i);

@@ -339,6 +339,8 @@ class Tracer {
   // torch
   bool holds_tensor(Value* v);
   Value* torch_call(PyObject* callable, Values args, Keywords keywords = {});
+  /// x[i] = number with an integer tensor without dimensions as i.
+  bool writes_at_number(const torch::CallableInfo& info, const Values& args);
   Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
   graph::Arg argument(Value* v);
   // Sizes that are left open (sizes.cpp).

@@ -419,3 +419,56 @@ def arrays_meet_tensors():
         return y, m, a + x, (x, a.mean(), {"k": a[1]}), np.float32(2) * x, f"{a.shape}", a.tolist()
 
     return f, calls(4, 4)
+
+
+# --- what PyTorch's own suites ask (found with them, written anew) ------------------------------------------------------
+
+
+@region(0)
+def numbers_only_functions():
+    def f(x):
+        out = []
+        for ask in (lambda: round(x), lambda: round(x, 1), lambda: divmod(x, 2), lambda: divmod(2, x), lambda: divmod(x, x)):
+            try:
+                out.append(ask())
+            except TypeError as e:
+                out.append(str(e))
+        return out, x + 1
+
+    return f, calls(3)
+
+
+@region(0)
+def lazy_conjugates():
+    def f(x):
+        c = torch.complex(x, x + 1)
+        d = c.conj()
+        e = (d * 2, torch.matmul(c, d.T), c.mH.sum(), d.real, d.imag + 1, c.resolve_conj().abs(), d.is_conj())
+        c.mul_(2)
+        return e, d + 0
+
+    return f, calls(3, 3)
+
+
+@region(0)
+def row_by_a_tensor():
+    def f(x):
+        y = x * 2
+        y[torch.tensor(1)] = 3
+        y[x.argmax()] = torch.tensor(7.0)
+        return y + 1
+
+    return f, calls(4)
+
+
+@region(0)
+def copies_have_their_version():
+    import copy
+
+    t = torch.arange(4.0)
+
+    def f(x):
+        a, b = copy.deepcopy(t), copy.deepcopy(x)
+        return a, b, x.device is x.device, hash(x.shape)
+
+    return f, calls(3)
