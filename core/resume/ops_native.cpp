@@ -166,7 +166,6 @@ void add_native_ops(OpTable& t) {
   row(t, Op::kGetAiter) = {plain<GET_AITER, 1, 1>};
   row(t, Op::kGetAnext) = {plain<GET_ANEXT, 1, 2>};
   row(t, Op::kEndAsyncFor) = {end_async_for};
-  row(t, Op::kBeforeAsyncWith) = {plain<BEFORE_ASYNC_WITH, 1, 2>};
   row(t, Op::kCleanupThrow) = {cleanup_throw};
 #if PY_VERSION_HEX >= 0x030C0000
   row(t, Op::kAsyncGenWrap) = {intrinsic<4, 1>};
@@ -176,6 +175,8 @@ void add_native_ops(OpTable& t) {
 #if PY_VERSION_HEX >= 0x030E0000
   row(t, Op::kBuildTemplate) = {plain<BUILD_TEMPLATE, 2, 1>};
   row(t, Op::kBuildInterpolation) = {build_interpolation};
+#else
+  row(t, Op::kBeforeAsyncWith) = {plain<BEFORE_ASYNC_WITH, 1, 2>};
 #endif
 }
 

@@ -39,6 +39,19 @@ PyObject* generic_getattribute() {
   return own;
 }
 
+/// The text of the AttributeError that is set, null for another error; no error is set afterwards.
+py::Ref attribute_error_text() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  py::Ref text = type == PyExc_AttributeError && value ? py::Ref::steal(PyObject_Str(value)) : py::Ref();
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  PyErr_Clear();
+  return text;
+}
+
 }  // namespace
 
 PyTypeObject* namespace_type() {
@@ -201,12 +214,11 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
         if (a && is_function_like(a)) return bind(a, o, Py_TYPE(c), name);
         py::Ref r = py::Ref::steal(PyObject_GetAttr(c, name));
         if (!r) {
-          PyErr_Clear();
-          if (missing) {
-            *missing = true;
-            return nullptr;
-          }
-          quiet("AttributeError", true);
+          const py::Ref said = attribute_error_text();
+          if (!missing && said) raise_attribute_error(o, name, std::string(py::utf8(said.get())));
+          if (!missing) quiet("AttributeError", true);
+          *missing = true;
+          return nullptr;
         }
         if (PyCFunction_Check(r.get()) || PyFunction_Check(r.get()) || is_fixed_native_type(Py_TYPE(r.get()))) {
           keep_borrowed(r.get());
@@ -242,35 +254,45 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
     case Kind::kDictView:
     case Kind::kGenerator: {
       PyTypeObject* t = type_of(o);
-      PyObject* a = lookup(t, name);
-      if (a && o->kind == Kind::kTuple && o->type && std::string_view(Py_TYPE(a)->tp_name).ends_with("_tuplegetter")) {
-        py::Ref reduced = py::check(PyObject_CallMethod(a, "__reduce__", nullptr));
-        int64_t i = PyLong_AsLongLong(PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0));
-        return o->items[static_cast<size_t>(i)];
-      }
-      if (a && o->kind == Kind::kTuple && Py_TYPE(a) == &PyMemberDescr_Type) {
-        Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(a)->d_member->offset;
-        size_t i = (static_cast<size_t>(offset) - offsetof(PyTupleObject, ob_item)) / sizeof(void*);
-        if (i < o->items.size()) return o->items[i];
-      }
-      if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
-      if (!a && t->tp_dictoffset && (o->source >= 0 ? o->object != nullptr : o->attributes != nullptr)) {
-        Value* own = o->source >= 0 ? instance_dict(o) : o->attributes;  // of an OrderedDict or a named tuple's subclass
-        if (Value* v = own ? dict_get(own, name) : nullptr) return v;
-      }
-      if (!a) {
-        if (missing) {
-          *missing = true;
+      const auto plainly = [&](bool* absent) -> Value* {
+        PyObject* a = lookup(t, name);
+        if (a && o->kind == Kind::kTuple && o->type && std::string_view(Py_TYPE(a)->tp_name).ends_with("_tuplegetter")) {
+          py::Ref reduced = py::check(PyObject_CallMethod(a, "__reduce__", nullptr));
+          int64_t i = PyLong_AsLongLong(PyTuple_GET_ITEM(PyTuple_GET_ITEM(reduced.get(), 1), 0));
+          return o->items[static_cast<size_t>(i)];
+        }
+        if (a && o->kind == Kind::kTuple && Py_TYPE(a) == &PyMemberDescr_Type) {
+          Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(a)->d_member->offset;
+          size_t i = (static_cast<size_t>(offset) - offsetof(PyTupleObject, ob_item)) / sizeof(void*);
+          if (i < o->items.size()) return o->items[i];
+        }
+        if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
+        if (!a && t->tp_dictoffset && (o->source >= 0 ? o->object != nullptr : o->attributes != nullptr)) {
+          Value* own = o->source >= 0 ? instance_dict(o) : o->attributes;  // of an OrderedDict or a named tuple's subclass
+          if (Value* v = own ? dict_get(own, name) : nullptr) return v;
+        }
+        if (!a) {
+          if (!absent) no_attribute(o, name);
+          *absent = true;
           return nullptr;
         }
-        quiet("AttributeError", true);
-      }
-      if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory")) {
-        if (o->source < 0) return o->items[0];
-        py::Ref r = py::check(PyObject_GetAttr(o->object, name));
-        return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
-      }
-      return bind(a, o, t, name);
+        if (o->kind == Kind::kDict && o->type == default_dict_type() && is_name(name, "default_factory")) {
+          if (o->source < 0) return o->items[0];
+          py::Ref r = py::check(PyObject_GetAttr(o->object, name));
+          return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
+        }
+        return bind(a, o, t, name);
+      };
+      if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return plainly(missing);
+      PyObject *getter = lookup(t, py::intern("__getattribute__")), *fallback = lookup(t, py::intern("__getattr__"));
+      const bool own_getter = getter && PyFunction_Check(getter);
+      if (fallback && !PyFunction_Check(fallback)) stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
+      if (!fallback) return own_getter ? call_nested(constant(getter), {o, constant(name)}) : plainly(missing);
+      bool absent = false;
+      Value* v = catching(PyExc_AttributeError, [&] {
+        return own_getter ? call_nested(constant(getter), {o, constant(name)}) : plainly(&absent);
+      });
+      return v && !absent ? v : call_nested(constant(fallback), {o, constant(name)});
     }
     case Kind::kLive:
     case Kind::kInstance: return instance_attribute(o, name, missing);

@@ -507,11 +507,18 @@ struct ExceptionOpcodes {
     t.mutated();
     t.raise_value(e, true);
   }
+  // Where an exception arrives that was thrown in at a `yield from`, since 3.12. Stack: sub-iterator, last value, exception.
+  static void cleanup_throw(Tracer& t, SymFrame& f, const bytecode::Instr& in) {
+    Value* e = t.peek(1);
+    if (!e->exception || t.is_exception_of(e, PyExc_StopIteration)) t.stop("opcode", {{"opname", "CLEANUP_THROW"}});
+    reraise(t, f, in);
+  }
 };
 
 void add_exception_opcodes(OpTable& table) {
   table[static_cast<size_t>(bytecode::Op::kRaiseVarargs)] = ExceptionOpcodes::raise_varargs;
   table[static_cast<size_t>(bytecode::Op::kReraise)] = ExceptionOpcodes::reraise;
+  table[static_cast<size_t>(bytecode::Op::kCleanupThrow)] = ExceptionOpcodes::cleanup_throw;
 }
 
 }  // namespace breakline::trace

@@ -161,7 +161,8 @@ struct BuildOpcodes {
   static void set_function_attribute(Tracer& t, SymFrame&, const Instr& in) {
     Value* fn = t.peek(1);
     Value* v = t.peek(2);
-    if (fn->kind != Kind::kFunction) t.stop("opcode", {{"opname", "SET_FUNCTION_ATTRIBUTE"}});
+    // 16: __annotate__, since 3.14.
+    if (fn->kind != Kind::kFunction || in.arg == 16) t.stop("opcode", {{"opname", "SET_FUNCTION_ATTRIBUTE"}});
     size_t which = in.arg == 1 ? 0 : in.arg == 2 ? 1 : in.arg == 8 ? 2 : 3;
     fn->items[which] = v;
     t.drop(2);

@@ -126,7 +126,8 @@ struct ControlOpcodes {
     f.stack.back() = leave;
     if (r) f.stack.push_back(r);
   }
-  static void with_except_start(Tracer& t, SymFrame&, const Instr&) {
+  static void with_except_start(Tracer& t, SymFrame&, const Instr& in) {
+    if (in.arg) t.quiet("with exit");
     Value* leave = t.peek(4);
     if (leave && leave->kind == Kind::kLive && PyMethod_Check(leave->object)) t.force(leave);
     if (leave && leave->kind == Kind::kMethod && (leave->items[0]->kind == Kind::kConstant || leave->items[0]->kind == Kind::kLive)) {

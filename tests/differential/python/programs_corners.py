@@ -563,3 +563,54 @@ def t_chained(i):
     i = v(0)
     l[i], i = 5, 1
     return r, calls, d, l, a, b, c, e, x is y
+
+
+class HookedTuple(tuple):
+    def __getattribute__(self, name):
+        return "hook " + name if name[0] != "_" else tuple.__getattribute__(self, name)
+
+
+class AnsweringTuple(tuple):
+    def __getattr__(self, name):
+        if name == "never":
+            raise AttributeError("no " + name)
+        return "answer " + name
+
+
+class AnsweringPair(collections.namedtuple("AnsweringPair", "first second")):
+    @property
+    def failing(self):
+        raise AttributeError("inside")
+
+    def __getattr__(self, name):
+        return "answer " + name
+
+
+class AnsweringDict(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+
+HOOKED = [HookedTuple((1, 2)), AnsweringTuple((1, 2)), AnsweringPair(1, 2), AnsweringDict(size=3, never=4)]
+
+
+def t_attribute_hooks_of_containers(n):
+    out = []
+    for o in HOOKED:
+        out.append((o.size, getattr(o, "size", 1), hasattr(o, "never"), getattr(o, "never", n)))
+    pair = AnsweringPair(n, 2)
+    return out, pair.first, pair.third, pair.failing, getattr(pair, "failing", 1), hasattr(pair, "failing")
+
+
+def t_missing_attributes_of_native_objects(n):
+    out = []
+    for o in (abs, len, (1, 2), [1], {1: 2}, {1}, 3, "s", None, 1.5, n):
+        try:
+            out.append(o.missing)
+        except AttributeError as e:
+            out.append((str(e), e.name, e.obj is o, e.args))
+        try:
+            out.append(getattr(o, "__annotations__"))
+        except AttributeError as e:
+            out.append(str(e))
+    return out
