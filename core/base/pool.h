@@ -31,7 +31,12 @@ class Pool {
   struct Free {
     Free* next;
   };
-  static constexpr size_t kSmallest = 16, kLargest = 512, kChunk = 16 * 1024;
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr bool kKeeps = false;  // so that the sanitizer sees each object's end
+#else
+  static constexpr bool kKeeps = true;
+#endif
+  static constexpr size_t kSmallest = 16, kLargest = kKeeps ? 512 : 0, kChunk = 16 * 1024;
   static size_t kind_of(size_t bytes) { return bytes <= kSmallest ? 0 : static_cast<size_t>(std::bit_width(bytes - 1)) - 4; }
   static void refill(size_t kind) {
     const size_t size = kSmallest << kind;
