@@ -165,6 +165,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
     case Kind::kMethod:
       if (is_name(name, "__self__")) return o->items[1];
       if (is_name(name, "__func__")) return o->items[0];
+      if (PY_VERSION_HEX >= 0x030D0000 && is_name(name, "__get__")) quiet("method.__get__, which from 3.13 on binds nothing");
       if (is_name(name, "__call__")) return o;
       return attribute(o->items[0], name, missing);
     case Kind::kPartial:

@@ -182,6 +182,11 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
   if (!PyFunction_Check(inner.get())) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
   if (is_user_file(py::to_string(code->co_filename)) && !acts_on_nothing_outside(inner.get())) return nullptr;
+  // A name of the trace's own that does not stand for anything yet, such as the function's in a recursive one: the call would fail, and
+  // count as a miss.
+  PyObject* closure = PyFunction_GET_CLOSURE(inner.get());
+  for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); ++i)
+    if (!PyCell_GET(PyTuple_GET_ITEM(closure, i))) return nullptr;
   auto operand = [&](Value* v) -> PyObject* {
     if (PyObject* c = constant_of(v)) return c;
     // An earlier result of such a function, or what a module holds under a guard on its identity.

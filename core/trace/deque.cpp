@@ -190,7 +190,8 @@ void Tracer::sort_values(Values& items, Values& keys, bool reverse) {
   // the same here.
   const size_t n = items.size();
   if (n < 2) return;
-  if (n > 63) stop("sort-keys", {{"key", describe(keys[0])}});
+  // From 3.13 on it asks in another order.
+  if (n > 63 || PY_VERSION_HEX >= 0x030D0000) stop("sort-keys", {{"key", describe(keys[0])}});
   std::vector<size_t> order(n);
   for (size_t i = 0; i < n; ++i) order[i] = reverse ? n - 1 - i : i;
   auto less = [&](size_t a, size_t b) { return truth(compare(Py_LT, keys[a], keys[b])) == 1; };
