@@ -124,6 +124,25 @@ bool any_error(const protocol::Report& report) {
   return false;
 }
 
+/// The same for commands that need a target which ran to its end: `what` they do with it. No engine: the exit code.
+Opened open_and_run(const Arguments& arguments, const char* what, protocol::Report& report) {
+  Opened opened = open_target(arguments);
+  if (!opened.engine) return opened;
+  auto parsed = protocol::parse_report(opened.report);
+  if (!parsed) {
+    opened.code = complain(parsed.error().message, kEngineDied);
+    opened.engine.reset();
+    return opened;
+  }
+  report = std::move(*parsed);
+  if (any_error(report)) {
+    print(stderr, client::report_text(report, text_options(arguments)));
+    opened.code = complain(std::string("The target raised, so there is nothing to ") + what + ".", kUserCode);
+    opened.engine.reset();
+  }
+  return opened;
+}
+
 int explain(const Arguments& arguments) {
   Opened opened = open_target(arguments);
   if (!opened.engine) return opened.code;
@@ -137,14 +156,9 @@ int explain(const Arguments& arguments) {
 }
 
 int time(const Arguments& arguments) {
-  Opened opened = open_target(arguments);
+  protocol::Report report;
+  const Opened opened = open_and_run(arguments, "time", report);
   if (!opened.engine) return opened.code;
-  const auto report = protocol::parse_report(opened.report);
-  if (!report) return complain(report.error().message, kEngineDied);
-  if (any_error(*report)) {
-    print(stderr, client::report_text(*report, text_options(arguments)));
-    return complain("The target raised, so there is nothing to time.", kUserCode);
-  }
   std::optional<Client::Seconds> timeout;
   if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
   const Answer answer = opened.engine->call("time", protocol::to_json(arguments.time), timeout);
@@ -200,16 +214,11 @@ int check(const Arguments& arguments) {
         "The budget file " + arguments.budget + " can't be read: --update writes it from what is found now.",
         kBadInput);
   }
-  Opened opened = open_target(arguments);
+  protocol::Report report;
+  const Opened opened = open_and_run(arguments, "check", report);
   if (!opened.engine) return opened.code;
-  const auto report = protocol::parse_report(opened.report);
-  if (!report) return complain(report.error().message, kEngineDied);
-  if (any_error(*report)) {
-    print(stderr, client::report_text(*report, text_options(arguments)));
-    return complain("The target raised, so there is nothing to check.", kUserCode);
-  }
   client::CheckInput input;
-  input.report = &*report;
+  input.report = &report;
   input.device = arguments.open.device;
   input.folder = std::filesystem::absolute(arguments.budget).lexically_normal().parent_path().string();
   if (arguments.update) {

@@ -383,7 +383,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         if (info.name == "Tensor.numpy" && args.size() == 1 && keywords.empty())
           if (Value* array = call_made(o, args, keywords, false)) return array;
         if (info.name == "Tensor.register_hook" && args.size() == 2 && keywords.empty())
-          if (Value* handle = hook_on_result(args[0], args[1])) return handle;
+          if (Value* handle = hook_on_tensor(args[0], args[1])) return handle;
         if (info.name == "Tensor.retain_grad" && args.size() == 1 && keywords.empty() && force(args[0])->kind == Kind::kTensor && meta(args[0]).requires_grad) {
           graph_->needs_grad = true;  // on the real tensor that autograd knows
           call_without_result(o, "retain_grad", args[0], false);

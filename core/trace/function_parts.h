@@ -8,4 +8,7 @@ namespace breakline::trace {
 /// attributes that functions keep outside their `__dict__` (`__name__`, `__doc__` …).
 inline constexpr std::size_t kFunctionParts = 4;
 
+/// Functions and what C has in their place on classes: bound when read from an instance.
+bool is_function_like(PyObject* attribute);
+
 }  // namespace breakline::trace

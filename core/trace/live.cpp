@@ -63,16 +63,8 @@ bool is_identity_constant_by_type(PyObject* o) {
 bool is_identity_constant(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   if (type == &PyDict_Type || type == &PyList_Type || type == &PyTuple_Type || type == &PyFunction_Type || type == &PyCell_Type) return false;
-  struct Known {
-    PyTypeObject* type = nullptr;
-    unsigned version = 0;
-    bool answer = false;
-  };
-  static Known known[256];  // with the GIL
-  Known& k = known[MixHash()(type) & 255];
-  if (k.type == type && k.version && k.version == type->tp_version_tag) return k.answer;
-  k = {type, type->tp_version_tag, is_identity_constant_by_type(o)};
-  return k.answer;
+  static TypeAnswers known;
+  return known.of(type, [o] { return is_identity_constant_by_type(o); });
 }
 
 bool is_torch_device(PyObject* o) { return torch::available() && torch::is_device(o); }

@@ -186,6 +186,14 @@ bool overlap(std::pair<const char*, const char*> a, std::pair<const char*, const
   return a.first && b.first && a.first < b.second && b.first < a.second;
 }
 
+/// An array of plain numbers: one whose layout can be guarded.
+bool is_array_of_numbers(PyObject* array) {
+  static PyObject* layout = polyfill_named("array_layout");
+  py::Ref now = layout ? py::Ref::steal(PyObject_CallOneArg(layout, array)) : py::Ref();
+  PyErr_Clear();
+  return now && now.get() != Py_None;
+}
+
 /// Warnings are none of the program's while a twin is made.
 PyObject* call_quietly(PyObject* callable, PyObject* args, PyObject* keywords) {
   static PyObject* quietly = polyfill_named("call_quietly");
@@ -243,15 +251,8 @@ bool Tracer::array_as_input(Value* v) {
   g.is_scalar = true;
   g.meta.dtype = graph::DType::kOther;
   g.meta.plain = false;
-  g.input = static_cast<int32_t>(graph_->inputs.size());
-  v->id = static_cast<graph::ValueId>(graph_->values.size());
-  g.storage = v->id;
-  graph_->values.push_back(std::move(g));
-  note_tensor(nullptr, v->id);
-  graph_->inputs.push_back(v->id);
-  need(v->source);
-  input_sources_.push_back(v->source);
-  input_values_.push_back(v);
+  g.storage = static_cast<int32_t>(graph_->values.size());
+  add_input(v, std::move(g));
   v->kind = Kind::kMade;
   v->type = Py_TYPE(v->object);
   has_made_ = true;
@@ -340,7 +341,7 @@ Value* Tracer::call_made(PyObject* callable, const Values& args, const Keywords&
     outs.push_back(result.get());
   for (PyObject* o : outs) {
     if (torch::is_tensor(o) ? torch::raw_meta(o).requires_grad
-                            : !is_numpy_type(Py_TYPE(o)) || (is_array(o) && !polyfill_layout(o)))
+                            : !is_numpy_type(Py_TYPE(o)) || (is_array(o) && !is_array_of_numbers(o)))
       return nullptr;
   }
   // A tensor over an array that the call brought along: what is written to it could not be taken back.
@@ -401,13 +402,6 @@ Value* Tracer::call_made(PyObject* callable, const Values& args, const Keywords&
   graph_->nodes.push_back(std::move(node));
   if (!several) return made[0];
   return PyTuple_CheckExact(result.get()) ? tuple(std::move(made)) : list(std::move(made));
-}
-
-bool Tracer::polyfill_layout(PyObject* array) {
-  static PyObject* layout = polyfill_named("array_layout");
-  py::Ref now = layout ? py::Ref::steal(PyObject_CallOneArg(layout, array)) : py::Ref();
-  PyErr_Clear();
-  return now && now.get() != Py_None;
 }
 
 Value* Tracer::call_of_made(PyObject* o, const Values& args, const Keywords& keywords) {

@@ -269,16 +269,8 @@ static bool is_fixed_by_name(PyTypeObject* type) {
 }
 
 bool is_fixed_native_type(PyTypeObject* type) {
-  struct Known {
-    PyTypeObject* type = nullptr;
-    unsigned version = 0;
-    bool answer = false;
-  };
-  static Known known[256];  // with the GIL
-  Known& k = known[MixHash()(type) & 255];
-  if (k.type == type && k.version && k.version == type->tp_version_tag) return k.answer;
-  k = {type, type->tp_version_tag, is_fixed_by_name(type)};
-  return k.answer;
+  static TypeAnswers known;
+  return known.of(type, [type] { return is_fixed_by_name(type); });
 }
 
 bool is_type_alias(PyObject* object) {
@@ -473,6 +465,12 @@ Value* Tracer::new_array(PyObject* o, const Values& args, const Keywords& keywor
 
 namespace {
 
+/// A function of numpy in C that is no ufunc and that arrays may not override: np.asarray.
+bool is_of_numpy(PyObject* o) {
+  PyObject* module = PyCFunction_Check(o) ? reinterpret_cast<PyCFunctionObject*>(o)->m_module : nullptr;
+  return module && PyUnicode_Check(module) && is_name(module, "numpy");
+}
+
 bool is_live_array(Value* v) {
   return v->kind == Kind::kLive && v->object && std::string_view(Py_TYPE(v->object)->tp_name) == "numpy.ndarray";
 }
@@ -485,7 +483,7 @@ bool may_answer_while_tracing(PyObject* f) {
 
 Value* Tracer::call_while_tracing(PyObject* o, Values& args, Keywords& keywords) {
   const bool numpy = is_numpy_function(o);
-  if (numpy || PyCFunction_Check(o)) {
+  if (numpy || is_of_numpy(o)) {
     bool tensors = false;
     for (Value* v : args) tensors = tensors || (torch::available() && holds_tensor(v)) || (numpy && is_live_array(v));
     if (tensors)

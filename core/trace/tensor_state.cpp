@@ -112,7 +112,7 @@ bool Tracer::set_data(Value* tensor, Value* other) {
   return true;
 }
 
-Value* Tracer::hook_on_result(Value* tensor, Value* hook) {
+Value* Tracer::hook_on_tensor(Value* tensor, Value* hook) {
   force(hook);
   if (force(tensor)->kind != Kind::kTensor || !meta(tensor).requires_grad) return nullptr;
   PyObject* function = hook->kind == Kind::kConstant && (PyFunction_Check(hook->object) || PyCFunction_Check(hook->object)) ? hook->object : nullptr;

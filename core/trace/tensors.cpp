@@ -186,6 +186,17 @@ bool Tracer::holds_tensor(Value* v) {
   }
 }
 
+void Tracer::add_input(Value* v, graph::Value g) {
+  g.input = static_cast<int32_t>(graph_->inputs.size());
+  v->id = static_cast<graph::ValueId>(graph_->values.size());
+  graph_->values.push_back(std::move(g));
+  note_tensor(nullptr, v->id);
+  graph_->inputs.push_back(v->id);
+  need(v->source);
+  input_sources_.push_back(v->source);
+  input_values_.push_back(v);
+}
+
 graph::Arg Tracer::argument(Value* v) {
   force(v);
   auto no_tensor = [](PyObject*) { return graph::kNoValue; };
@@ -215,14 +226,7 @@ graph::Arg Tracer::argument(Value* v) {
           graph::Value g;
           g.is_scalar = true;
           g.meta.dtype = PyFloat_Check(v->object) ? graph::DType::kFloat64 : graph::DType::kInt64;
-          g.input = static_cast<int32_t>(graph_->inputs.size());
-          v->id = static_cast<graph::ValueId>(graph_->values.size());
-          graph_->values.push_back(std::move(g));
-          note_tensor(nullptr, v->id);
-          graph_->inputs.push_back(v->id);
-          need(v->source);
-          input_sources_.push_back(v->source);
-          input_values_.push_back(v);
+          add_input(v, std::move(g));
         }
         return graph::Arg::value(v->id);
       }

@@ -343,6 +343,7 @@ class Tracer {
   bool writes_at_number(const torch::CallableInfo& info, const Values& args);
   Value* torch_call(PyObject* callable, const torch::CallableInfo& info, Values& args, Keywords& keywords);
   graph::Arg argument(Value* v);
+  void add_input(Value* v, graph::Value g);  ///< of the graph: something with a source that is no tensor
   // Sizes that are left open (sizes.cpp).
   /// Whether a value's sizes may differ the next time.
   bool is_inference(graph::ValueId id) const { return !inference_.empty() && inference_.contains(view_base_[static_cast<size_t>(id)]); }
@@ -457,8 +458,8 @@ class Tracer {
   void assert_tensor(Value* v, bool wanted = true);
   /// The truth value with which a conditional jump goes past code that only raises; none where it is an ordinary branch.
   std::optional<bool> wanted_by_check(const SymFrame& f, const bytecode::Instr& in) const;
-  /// A hook on a tensor made in the trace: the graph sets it on the real one. The handle can only be dropped; null where more is needed.
-  Value* hook_on_result(Value* tensor, Value* hook);
+  /// A hook on a tensor: the graph sets it on the real one. The handle can only be dropped; null where more is needed.
+  Value* hook_on_tensor(Value* tensor, Value* hook);
   void call_without_result(PyObject* callable, const char* name, Value* v, bool may_fail);
   bool is_assertion(const SymFrame& f, const bytecode::Instr& in) const;
   Value* unbacked(Value* v);
@@ -486,7 +487,6 @@ class Tracer {
   bool array_as_input(Value* v);
   /// What stands for a value where a result's layout is asked; borrowed, null where there is none.
   PyObject* example_of(Value* v);
-  bool polyfill_layout(PyObject* array);  ///< whether it is an array of plain numbers
   /// A call as a node whose results are tensors, arrays or numpy's scalars; null where it can't be one.
   Value* call_made(PyObject* callable, const Values& args, const Keywords& keywords, bool of_numpy);
   Value* call_of_made(PyObject* callable, const Values& args, const Keywords& keywords);

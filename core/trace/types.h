@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <array>
 #include <string_view>
+
+#include "core/base/flat_map.h"
 #include "core/python/ref.h"
 
 namespace breakline::trace {
+
+/// What was found of a type, until the type changes. GIL.
+class TypeAnswers {
+ public:
+  template <class Find>
+  bool of(PyTypeObject* type, Find find) {
+    Known& k = known_[MixHash()(type) & (known_.size() - 1)];
+    if (k.type != type || !k.version || k.version != type->tp_version_tag) k = {type, type->tp_version_tag, find()};
+    return k.answer;
+  }
+
+ private:
+  struct Known {
+    PyTypeObject* type = nullptr;
+    unsigned version = 0;
+    bool answer = false;
+  };
+  std::array<Known, 256> known_;
+};
 
 PyTypeObject* ordered_dict_type();
 PyTypeObject* default_dict_type();

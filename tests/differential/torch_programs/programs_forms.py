@@ -15,9 +15,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 FORMS = {}
 
 
-def form(places):
+def form(places, table=FORMS):
     def add(make):
-        FORMS[make.__name__] = (make, places)
+        table[make.__name__] = (make, places)
         return make
 
     return add

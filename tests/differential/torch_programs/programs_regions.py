@@ -7,21 +7,13 @@ import functools
 import numpy as np
 import torch
 import torch.nn as nn
+from programs_forms import calls, form
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 REGIONS = {}
 
 
-def region(places):
-    def add(make):
-        REGIONS[make.__name__] = (make, places)
-        return make
-
-    return add
-
-
-def calls(*sizes, grad=False, n=3):
-    return [(torch.randn(*sizes).requires_grad_(grad),) for _ in range(n)]
+region = functools.partial(form, table=REGIONS)
 
 
 # --- checkpoints ------------------------------------------------------------------------------------------------------
