@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/cpu/cpu_plan.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,6 +26,19 @@ using graph::Graph;
 using graph::ValueId;
 using schedule::Storage;
 
+/// Fresh memory of megabytes comes in pages of 4 KiB, each a fault of a microsecond or more when it is first
+/// written, which is slower than any kernel. Asks the system for large pages where it leaves that to
+/// programs; no more than a hint.
+void prefer_large_pages(void* data, int64_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kPage = 2 << 20;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes)) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+constexpr int64_t kLarge = 4 << 20;
+
 /// 64-byte aligned bytes.
 class Arena {
  public:
@@ -31,6 +46,7 @@ class Arena {
     constexpr size_t kAlign = 64;
     const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
     data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
+    if (data_ && bytes >= kLarge) prefer_large_pages(data_, bytes);
   }
   ~Arena() { std::free(data_); }
   Arena(const Arena&) = delete;
@@ -51,9 +67,9 @@ struct Operand {
 struct Step {
   std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
   int node = -1;                               ///< extern node, or the kernel's first
-  int64_t numel = 0;
-  std::vector<Operand> operands;  ///< inputs, then outputs
-  std::vector<ValueId> made;      ///< output tensors to allocate
+  int64_t units = 0, work = 1, piece = 256;    ///< see run_kernel
+  std::vector<Operand> operands;               ///< inputs, then outputs
+  std::vector<ValueId> made;                   ///< output tensors to allocate
   std::vector<ValueId> dies;
   std::unique_ptr<torch::NodeRunner> runner;
 };
@@ -78,7 +94,10 @@ class CpuPlan final : public graph::Plan {
   /// False with a sentence in `why` when a kernel can't be made.
   bool build(std::string* why) {
     const auto start = std::chrono::steady_clock::now();
-    const schedule::Schedule plan = schedule::build_schedule(*graph_);
+    schedule::Options options;
+    options.rows = true;
+    options.threads = kernel_threads();
+    const schedule::Schedule plan = schedule::build_schedule(*graph_, options);
     Jit* jit = nullptr;
     if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
     const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
@@ -119,7 +138,10 @@ class CpuPlan final : public graph::Plan {
  private:
   void add_kernel(const schedule::Kernel& kernel, const schedule::Schedule& plan,
                   const schedule::MemoryPlan& memory, Step& step) {
-    step.numel = kernel.numel();
+    step.units = kernel.units();
+    step.work = kernel.reduced();
+    if (kernel.reduce_count > 0)
+      step.piece = kernel.reduce_begin + kernel.reduce_count == static_cast<int>(kernel.dims.size()) ? 1 : 64;
     step.node = kernel.nodes.front();
     const auto add = [&](ValueId id) {
       const bool scratch = plan.storage[static_cast<size_t>(id)] == Storage::kScratch;
@@ -180,8 +202,10 @@ class CpuPlan final : public graph::Plan {
     for (const ValueId id : step.made) {
       const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
       if (!(slots[id] = torch::new_empty(meta.sizes, meta.strides, meta.dtype))) return false;
+      const int64_t bytes = meta.numel() * graph::item_size(meta.dtype);
+      if (bytes >= kLarge) prefer_large_pages(torch::data_ptr(slots[id]), bytes);
     }
-    if (step.numel == 0) return true;
+    if (step.units == 0) return true;
     constexpr size_t kMostBuffers = 64;
     std::array<void*, kMostBuffers> buffers;
     for (size_t i = 0; i < step.operands.size(); ++i) {
@@ -189,8 +213,8 @@ class CpuPlan final : public graph::Plan {
       buffers[i] = operand.slot >= 0 ? torch::data_ptr(slots[operand.slot]) : arena + operand.offset;
     }
     // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
-    const GilRelease release(step.numel >= kGrain);
-    run_kernel(step.code->run, buffers.data(), step.numel);
+    const GilRelease release(step.units * step.work >= kGrain);
+    run_kernel(step.code->run, buffers.data(), step.units, step.work, step.piece);
     return true;
   }
 

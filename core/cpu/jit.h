@@ -41,7 +41,7 @@ class Jit {
 };
 
 /// Changes whenever this file or the kernel IR does.
-constexpr int kJitInterface = 1;
+constexpr int kJitInterface = 2;
 
 /// The two entry points of the shared object.
 using JitInterfaceFunction = int (*)();

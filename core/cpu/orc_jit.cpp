@@ -77,10 +77,11 @@ class OrcJit final : public Jit {
 
   std::shared_ptr<const CompiledKernel> compile(const schedule::Kernel& kernel, std::string* why) override {
     const std::lock_guard hold(lock_);
-    // The code gets the range of elements when it runs and never asks how far the outermost loop goes: batches of all
-    // sizes share it.
+    // The code gets the range of elements when it runs and never asks how far the outermost loop goes:
+    // batches of all sizes share it.
     schedule::Kernel any_extent = kernel;
-    if (!any_extent.dims.empty()) any_extent.dims.front() = -1;
+    const bool outer = kernel.reduce_count == 0 || kernel.reduce_begin > 0;
+    if (!any_extent.dims.empty() && outer) any_extent.dims.front() = -1;
     const std::string key = schedule::content_key(any_extent);
     if (const auto known = cache_.find(key); known != cache_.end()) return known->second;
     const auto start = std::chrono::steady_clock::now();

@@ -29,28 +29,32 @@ struct Pool {
 struct Job {
   KernelFunction function;
   void* const* buffers;
-  int64_t numel;
+  int64_t units, piece;
 };
 
-/// Pieces start at multiples of this many elements, so that vectors are rarely cut.
-constexpr int64_t kPiece = 256;
+const Pool& pool() {
+  static const Pool p;
+  return p;
+}
 
 }  // namespace
 
-void run_kernel(KernelFunction function, void* const* buffers, int64_t numel) {
-  static const Pool pool;
-  if (numel < 2 * kGrain || pool.threads() < 2) {
-    function(buffers, 0, numel);
+int kernel_threads() { return static_cast<int>(pool().threads()); }
+
+void run_kernel(KernelFunction function, void* const* buffers, int64_t units, int64_t work, int64_t piece) {
+  if (units * work < 2 * kGrain || units < 2 * piece || pool().threads() < 2) {
+    function(buffers, 0, units);
     return;
   }
-  Job job{function, buffers, numel};
-  const int64_t pieces = (numel + kPiece - 1) / kPiece;
+  Job job{function, buffers, units, piece};
+  const int64_t pieces = (units + piece - 1) / piece;
   const Body body = [](int64_t begin, int64_t end, void* context) {
     const Job& j = *static_cast<const Job*>(context);
-    const int64_t last = end * kPiece < j.numel ? end * kPiece : j.numel;
-    j.function(j.buffers, begin * kPiece, last);
+    const int64_t last = end * j.piece < j.units ? end * j.piece : j.units;
+    j.function(j.buffers, begin * j.piece, last);
   };
-  if (pool.parallel_for(0, pieces, kGrain / kPiece, body, &job) != 0) function(buffers, 0, numel);
+  const int64_t grain = kGrain / (piece * work) > 1 ? kGrain / (piece * work) : 1;
+  if (pool().parallel_for(0, pieces, grain, body, &job) != 0) function(buffers, 0, units);
 }
 
 }  // namespace breakline::cpu

@@ -79,13 +79,19 @@ constexpr std::array kOps{
     OpInfo{Op::kShl, "shl", 2},
     OpInfo{Op::kShr, "shr", 2},
     OpInfo{Op::kSelect, "select", 3},
+    OpInfo{Op::kReduceSum, "reduce_sum", 1},
+    OpInfo{Op::kReduceProd, "reduce_prod", 1},
+    OpInfo{Op::kReduceMax, "reduce_max", 1},
+    OpInfo{Op::kReduceMin, "reduce_min", 1},
+    OpInfo{Op::kReduceAny, "reduce_any", 1},
+    OpInfo{Op::kReduceAll, "reduce_all", 1},
 };
 // The table is indexed by Op: each row must sit at its own number.
 constexpr bool rows_in_order() {
   for (size_t i = 0; i < kOps.size(); ++i) {
     if (static_cast<size_t>(kOps[i].op) != i) return false;
   }
-  return kOps.size() == static_cast<size_t>(Op::kSelect) + 1;
+  return kOps.size() == static_cast<size_t>(Op::kReduceAll) + 1;
 }
 static_assert(rows_in_order());
 
@@ -129,6 +135,12 @@ std::string buffer_text(const Buffer& buffer) {
   return std::string(graph::dtype_name(buffer.dtype)) + " strides " + list(buffer.strides);
 }
 
+std::string reduced_text(const Kernel& kernel) {
+  if (kernel.reduce_count == 0) return "";
+  const int end = kernel.reduce_begin + kernel.reduce_count;
+  return " reduced " + std::to_string(kernel.reduce_begin) + ".." + std::to_string(end);
+}
+
 bool is_comparison(Op op) { return op >= Op::kEq && op <= Op::kGe; }
 bool is_float_only(Op op) { return op == Op::kFma || (op >= Op::kCopySign && op <= Op::kPow); }
 bool is_arithmetic(Op op) { return (op >= Op::kAdd && op <= Op::kRem) || op == Op::kNeg || op == Op::kAbs; }
@@ -158,6 +170,11 @@ std::string verify_inst(const Kernel& kernel, size_t at) {
   }
   for (int i = 0; i < op_arity(inst.op); ++i) {
     if (type_of(operands[i]) != inst.type) return "operand of another type";
+  }
+  if (is_reduction(inst.op)) {
+    if (kernel.reduce_count == 0) return "reduction in a pointwise kernel";
+    const bool truth = inst.op == Op::kReduceAny || inst.op == Op::kReduceAll;
+    return truth == is_bool ? "" : "reduction of another type";
   }
   if (inst.op == Op::kRound) {
     const bool fits =
@@ -215,6 +232,7 @@ std::string_view reg_type_name(RegType type) { return kRegs[static_cast<size_t>(
 int reg_size(RegType type) { return kRegs[static_cast<size_t>(type)].size; }
 bool is_float(RegType type) { return type == RegType::kF32 || type == RegType::kF64; }
 bool is_int(RegType type) { return type >= RegType::kU8 && type <= RegType::kI64; }
+bool is_reduction(Op op) { return op >= Op::kReduceSum && op <= Op::kReduceAll; }
 std::string_view op_name(Op op) { return kOps[static_cast<size_t>(op)].name; }
 int op_arity(Op op) { return kOps[static_cast<size_t>(op)].arity; }
 
@@ -222,6 +240,34 @@ int64_t Kernel::numel() const {
   int64_t n = 1;
   for (const int64_t d : dims) n *= d;
   return n;
+}
+
+int64_t Kernel::reduced() const {
+  int64_t n = 1;
+  for (int d = 0; d < reduce_count; ++d) n *= dims[static_cast<size_t>(reduce_begin + d)];
+  return n;
+}
+
+std::vector<Stage> stages(const Kernel& kernel) {
+  std::vector<Stage> result(kernel.insts.size());
+  for (size_t i = 0; i < kernel.insts.size(); ++i) {
+    const Inst& inst = kernel.insts[i];
+    Stage& stage = result[i];
+    if (inst.op == Op::kLoad) {
+      const Buffer& buffer = kernel.inputs[static_cast<size_t>(inst.index)];
+      for (int d = 0; d < kernel.reduce_count; ++d)
+        stage.varies |= buffer.strides[static_cast<size_t>(kernel.reduce_begin + d)] != 0;
+      continue;
+    }
+    const int operands[] = {inst.a, inst.b, inst.c};
+    for (int k = 0; k < op_arity(inst.op); ++k) {
+      const Stage& from = result[static_cast<size_t>(operands[k])];
+      stage.varies |= from.varies;
+      stage.pass = std::max(stage.pass, from.pass);
+    }
+    if (is_reduction(inst.op)) stage = {false, stage.pass + 1};
+  }
+  return result;
 }
 
 int64_t Kernel::bytes() const {
@@ -238,7 +284,7 @@ int64_t Kernel::bytes() const {
 }
 
 std::string print(const Kernel& kernel) {
-  std::string text = "kernel " + kernel.name + " dims " + list(kernel.dims) + "\n";
+  std::string text = "kernel " + kernel.name + " dims " + list(kernel.dims) + reduced_text(kernel) + "\n";
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
     const Buffer& buffer = kernel.inputs[i];
     text +=
@@ -258,7 +304,7 @@ std::string print(const Kernel& kernel) {
 }
 
 std::string content_key(const Kernel& kernel) {
-  std::string key = list(kernel.dims) + "\n";
+  std::string key = list(kernel.dims) + reduced_text(kernel) + "\n";
   for (const Buffer& buffer : kernel.inputs) key += buffer_text(buffer) + "\n";
   for (const Inst& inst : kernel.insts) key += inst_text(inst, true) + "\n";
   for (const Store& store : kernel.outputs)
@@ -271,6 +317,9 @@ std::string verify(const Kernel& kernel) {
     return buffer.strides.size() == kernel.dims.size() && has_reg_type(buffer.dtype);
   };
   if (kernel.dims.empty()) return "no loop dims";
+  const int after = static_cast<int>(kernel.dims.size()) - kernel.reduce_begin - kernel.reduce_count;
+  if (kernel.reduce_count > 0 && (kernel.reduce_begin < 0 || after < 0 || after > 1))
+    return "reduced dims in no order";
   if (kernel.outputs.empty()) return "no outputs";
   if (!std::all_of(kernel.inputs.begin(), kernel.inputs.end(), fits))
     return "an input does not fit the loops";
@@ -278,12 +327,22 @@ std::string verify(const Kernel& kernel) {
     const std::string fault = verify_inst(kernel, i);
     if (!fault.empty()) return "%" + std::to_string(i) + ": " + fault;
   }
+  const std::vector<Stage> staged = stages(kernel);
   for (const Store& store : kernel.outputs) {
     if (!fits(store.buffer)) return "an output does not fit the loops";
     if (store.inst < 0 || store.inst >= static_cast<int>(kernel.insts.size()))
       return "output of no instruction";
     if (kernel.insts[static_cast<size_t>(store.inst)].type != reg_type(store.buffer.dtype))
       return "output of another type";
+    if (kernel.reduce_count == 0) continue;
+    bool walks = true, moves = false;
+    for (int d = 0; d < kernel.reduce_count; ++d) {
+      const size_t at = static_cast<size_t>(kernel.reduce_begin + d);
+      walks &= store.buffer.strides[at] != 0 || kernel.dims[at] == 1;
+      moves |= store.buffer.strides[at] != 0;
+    }
+    const bool varies = staged[static_cast<size_t>(store.inst)].varies;
+    if (moves ? !walks : varies) return "an output does not fit the reduced dims";
   }
   return "";
 }

@@ -76,7 +76,16 @@ enum class Op : uint8_t {
   kShl,
   kShr,     ///< ints; b in [0, bits); kShr is arithmetic for signed types
   kSelect,  ///< a (bool) ? b : c
+  // Reductions of `a` over the kernel's reduced dims; the result is the same everywhere in them. The order of
+  // the elements is the emitter's.
+  kReduceSum,
+  kReduceProd,  ///< ints wrap
+  kReduceMax,   ///< NaN wins
+  kReduceMin,   ///< NaN wins
+  kReduceAny,   ///< bool
+  kReduceAll,   ///< bool
 };
+bool is_reduction(Op op);
 std::string_view op_name(Op op);
 /// Number of operands.
 int op_arity(Op op);
@@ -112,15 +121,31 @@ struct Store {
 struct Kernel {
   std::string name;  ///< "add_relu_3": op names cut short, then its number in the schedule
   std::vector<int64_t> dims;
-  std::vector<Buffer> inputs;  ///< each value once
+  /// Dims [reduce_begin, reduce_begin + reduce_count) are those that reductions walk; 0: a pointwise kernel.
+  /// They are the last ones, or all but the last, which then is what vectors are cut from. A buffer that
+  /// holds one element for all of them has stride 0 there.
+  int reduce_begin = 0, reduce_count = 0;
+  std::vector<Buffer> inputs;  ///< each value once for each way of walking it
   std::vector<Inst> insts;
   std::vector<Store> outputs;
   std::vector<int> nodes;  ///< graph nodes it computes, in program order
 
   int64_t numel() const;
+  /// Elements along the reduced dims, 1 without.
+  int64_t reduced() const;
+  /// Pieces of work that the code can be called for: elements of a pointwise kernel, else results of a
+  /// reduction.
+  int64_t units() const { return reduced() == 0 ? 0 : numel() / reduced(); }
   /// Bytes read and written when every distinct element moves once.
   int64_t bytes() const;
 };
+
+/// How an instruction of a kernel with reduced dims is computed.
+struct Stage {
+  bool varies = false;  ///< has a value per element of the reduced dims
+  int pass = 0;         ///< passes over the reduced dims that must be done before it can be computed
+};
+std::vector<Stage> stages(const Kernel& kernel);
 
 /// Stable text, with values and nodes as numbers.
 std::string print(const Kernel& kernel);

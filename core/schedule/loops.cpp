@@ -20,6 +20,29 @@ std::vector<int64_t> picked(const std::vector<int64_t>& from, const std::vector<
   return result;
 }
 
+/// Merges dims in [from, to) into their inner neighbours where every buffer steps through both as one; how
+/// many are gone.
+int merge(Kernel& kernel, const std::vector<std::vector<int64_t>*>& buffers, size_t from, size_t to) {
+  int gone = 0;
+  for (size_t inner = to; inner > from + 1;) {
+    --inner;
+    const size_t outer = inner - 1;
+    const int64_t extent = kernel.dims[inner];
+    const bool merges = std::all_of(buffers.begin(), buffers.end(), [&](const std::vector<int64_t>* strides) {
+      return (*strides)[outer] == (*strides)[inner] * extent;
+    });
+    if (!merges) continue;
+    ++gone;
+    kernel.dims[outer] *= extent;
+    kernel.dims.erase(kernel.dims.begin() + static_cast<int64_t>(inner));
+    for (auto* strides : buffers) {
+      (*strides)[outer] = (*strides)[inner];
+      strides->erase(strides->begin() + static_cast<int64_t>(inner));
+    }
+  }
+  return gone;
+}
+
 }  // namespace
 
 std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
@@ -61,20 +84,41 @@ void make_loops(const std::vector<int64_t>& shape, Kernel& kernel) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return leading[a] > leading[b]; });
   kernel.dims = picked(shape, order);
   for (auto* strides : buffers) *strides = picked(*strides, order);
-  for (size_t inner = kernel.dims.size(); --inner > 0;) {
-    const size_t outer = inner - 1;
-    const int64_t extent = kernel.dims[inner];
-    const bool merges = std::all_of(buffers.begin(), buffers.end(), [&](const std::vector<int64_t>* strides) {
-      return (*strides)[outer] == (*strides)[inner] * extent;
-    });
-    if (!merges) continue;
-    kernel.dims[outer] *= extent;
-    kernel.dims.erase(kernel.dims.begin() + static_cast<int64_t>(inner));
-    for (auto* strides : buffers) {
-      (*strides)[outer] = (*strides)[inner];
-      strides->erase(strides->begin() + static_cast<int64_t>(inner));
+  merge(kernel, buffers, 0, kernel.dims.size());
+}
+
+void make_row_loops(const std::vector<int64_t>& shape, const std::vector<bool>& reduced, Kernel& kernel) {
+  const auto buffers = all_strides(kernel);
+  // The buffer that moves most leads.
+  const std::vector<int64_t>* leading = buffers.front();
+  int64_t most = -1;
+  for (const auto* strides : buffers) {
+    int64_t elements = 1;
+    for (size_t i = 0; i < shape.size(); ++i) elements *= (*strides)[i] == 0 ? 1 : shape[i];
+    if (elements > most) {
+      most = elements;
+      leading = strides;
     }
   }
+  const std::vector<int64_t> lead = *leading;
+  std::vector<size_t> outer, walked;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1) (reduced[i] ? walked : outer).push_back(i);
+  }
+  const auto by_stride = [&](size_t a, size_t b) { return lead[a] > lead[b]; };
+  std::stable_sort(outer.begin(), outer.end(), by_stride);
+  std::stable_sort(walked.begin(), walked.end(), by_stride);
+  const bool across = !outer.empty() && lead[outer.back()] != 0 && lead[outer.back()] < lead[walked.back()];
+  std::vector<size_t> order(outer.begin(), outer.end() - (across ? 1 : 0));
+  kernel.reduce_begin = static_cast<int>(order.size());
+  kernel.reduce_count = static_cast<int>(walked.size());
+  order.insert(order.end(), walked.begin(), walked.end());
+  if (across) order.push_back(outer.back());
+  kernel.dims = picked(shape, order);
+  for (auto* strides : buffers) *strides = picked(*strides, order);
+  const size_t first = static_cast<size_t>(kernel.reduce_begin);
+  kernel.reduce_count -= merge(kernel, buffers, first, first + walked.size());
+  kernel.reduce_begin -= merge(kernel, buffers, 0, first);
 }
 
 }  // namespace breakline::schedule

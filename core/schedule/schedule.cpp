@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Groups, kernels and their order:
 // 1. each node is asked whether it can be part of a kernel;
-// 2. in program order each such node joins the groups of its producers that have its shape, where that keeps
-// an order;
+// 2. in program order each such node joins the groups of its producers that work over the same
+// space, where that keeps an order;
 // 3. groups that are too small go back to being extern nodes;
 // 4. kernels are lowered; only values used outside of their group are stored;
 // 5. units are sorted, the one that ends first in the program first.
@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -19,6 +21,7 @@
 #include "core/schedule/loops.h"
 #include "core/schedule/lower.h"
 #include "core/schedule/order.h"
+#include "core/schedule/rows.h"
 
 namespace breakline::schedule {
 namespace {
@@ -36,7 +39,7 @@ class Scheduler {
     find_users();
     group();
     classify_storage();
-    for (const std::vector<int>& nodes : groups_) make_kernel(nodes);
+    for (size_t g = 0; g < groups_.size(); ++g) make_kernel(groups_[g], group_spaces_[g]);
     sort();
     find_deaths();
     return std::move(result_);
@@ -57,14 +60,25 @@ class Scheduler {
       const int node = static_cast<int>(n);
       std::string& why = result_.extern_why[n];
       why = why_not_pointwise(graph_, node);
+      if (!why.empty() && options_.rows && why_not_row(graph_, node).empty()) {
+        is_row_.insert(node);
+        why.clear();
+      }
       if (why.empty()) {
         const graph::TensorMeta& out = value(graph_.nodes[n].outputs[0]).meta;
         if (!is_dense(out.sizes, out.strides)) why = "result with gaps";
       }
       if (why.empty() && options_.unsupported_types) why = unsupported(node);
-      reads_[n] = why.empty() ? pointwise_operands(graph_, node) : argument_values(graph_.nodes[n]);
+      if (why.empty()) {
+        reads_[n] = is_row(node) ? row_operands(graph_, node) : pointwise_operands(graph_, node);
+      } else {
+        is_row_.erase(node);
+        reads_[n] = argument_values(graph_.nodes[n]);
+      }
     }
   }
+
+  bool is_row(int node) const { return is_row_.contains(node); }
 
   /// Lowers the node alone to see which register types it needs.
   std::string unsupported(int node) const {
@@ -114,46 +128,129 @@ class Scheduler {
            });
   }
 
-  bool fits_together(const Grouper& grouper, int a, int b) const {
+  /// What a group works over.
+  struct Space {
+    std::vector<int64_t> shape;
+    std::optional<RowSpace> rows;  ///< over `shape`, when there are reductions
+  };
+  Space space_of(int node) const {
+    if (!is_row(node)) return {shape_of(node), {}};
+    RowSpace rows = row_space(graph_, node);
+    std::vector<int64_t> shape = rows.shape;
+    return {std::move(shape), std::move(rows)};
+  }
+  /// The space of both groups together, if there is one.
+  static std::optional<Space> joined(const Space& a, const Space& b) {
+    if (a.rows && b.rows) return *a.rows == *b.rows ? std::optional(a) : std::nullopt;
+    if (a.shape == b.shape) return a.rows ? a : b;
+    const Space& wide = a.rows ? a : b;
+    const Space& narrow = a.rows ? b : a;
+    if (!wide.rows || !wide.rows->has_results()) return {};
+    return narrow.shape == wide.rows->kept_shape() || narrow.shape == wide.rows->dropped_shape()
+               ? std::optional(wide)
+               : std::nullopt;
+  }
+  /// True when the node has one result for all reduced elements of the space.
+  bool is_result(const Space& space, int node) const {
+    if (!space.rows) return false;
+    return is_row(node) ? row_reduces(graph_, node) : shape_of(node) != space.shape;
+  }
+  /// In a group, a value read by a node must be what the node's own walk of it gives.
+  bool edges_fit(const Space& space, const std::vector<int>& nodes) const {
+    if (!space.rows) return true;
+    for (const int node : nodes) {
+      const bool result = is_result(space, node) && !is_row(node);
+      for (size_t k = 0; k < reads_[static_cast<size_t>(node)].size(); ++k) {
+        const ValueId id = reads_[static_cast<size_t>(node)][k];
+        if (!made_in(id, nodes)) continue;
+        const int producer = value(id).producer;
+        const auto& sizes = shape_of(producer);
+        if (is_row(node)) {
+          if (k != 0 || is_result(space, producer) || sizes != space.shape) return false;
+        } else if (result) {
+          if (sizes != shape_of(node)) return false;
+        } else if (is_result(space, producer)) {
+          // Broadcast along the dims that are reduced, and only those.
+          const auto& strides = value(id).meta.strides;
+          if (broadcast_strides(sizes, strides, space.shape) != space.rows->result_strides(sizes, strides))
+            return false;
+        } else if (sizes != space.shape) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool fits_together(const Grouper& grouper, int a, int b, const Space& space) const {
     constexpr size_t kMaxNodes = 64;
     std::vector<int> all = grouper.nodes(a);
     const std::vector<int>& more = grouper.nodes(b);
     all.insert(all.end(), more.begin(), more.end());
     std::sort(all.begin(), all.end());
-    if (all.size() > kMaxNodes || buffers_of(all) > options_.max_buffers) return false;
+    if (all.size() > kMaxNodes || buffers_of(all) > options_.max_buffers || !edges_fit(space, all))
+      return false;
     // A node lowers to a handful of instructions; the exact number is not worth lowering for.
     return static_cast<int>(all.size()) * 6 <= options_.max_insts;
   }
 
+  int weight_of(const std::vector<int>& nodes) const {
+    int weight = 0;
+    for (const int node : nodes) weight += is_row(node) ? row_weight(graph_, node) : 1;
+    return weight;
+  }
+  /// A reduction to a few numbers keeps one thread busy and the others waiting.
+  bool wastes_threads(const Space& space) const {
+    constexpr int64_t kFew = 4, kLarge = 1 << 15;
+    if (!space.rows || options_.threads < 2) return false;
+    const std::vector<int64_t> dims = space.rows->dims();
+    int64_t units = 1, all = 1;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      all *= dims[d];
+      units *= space.rows->reduced[d] ? 1 : dims[d];
+    }
+    return units < kFew && all > kLarge;
+  }
+
   void group() {
     Grouper grouper(before_);
+    std::unordered_map<int, Space> spaces;  // per unit
     for (size_t n = 0; n < count(); ++n) {
       const int node = static_cast<int>(n);
       int unit = grouper.add(node);
-      if (!options_.fuse || !result_.extern_why[n].empty()) continue;
+      if (!result_.extern_why[n].empty()) continue;
+      spaces[unit] = space_of(node);
+      if (!options_.fuse) continue;
       for (const ValueId id : reads_[n]) {
         const int producer = value(id).producer;
         if (producer < 0 || !result_.extern_why[static_cast<size_t>(producer)].empty()) continue;
         const int other = grouper.unit_of(producer);
-        if (other == unit || shape_of(producer) != shape_of(node) || !fits_together(grouper, unit, other))
-          continue;
-        const int joined = grouper.join(unit, other);
-        if (joined >= 0) unit = joined;
+        if (other == unit) continue;
+        const auto space = joined(spaces[unit], spaces[other]);
+        if (!space || wastes_threads(*space) || !fits_together(grouper, unit, other, *space)) continue;
+        const int both = grouper.join(unit, other);
+        if (both < 0) continue;
+        unit = both;
+        spaces[unit] = *space;
       }
     }
     std::vector<bool> done(count(), false);
     for (size_t n = 0; n < count(); ++n) {
       if (!result_.extern_why[n].empty() || done[n]) continue;
-      const std::vector<int>& nodes = grouper.nodes(grouper.unit_of(static_cast<int>(n)));
+      const int unit = grouper.unit_of(static_cast<int>(n));
+      const std::vector<int>& nodes = grouper.nodes(unit);
       for (const int node : nodes) done[static_cast<size_t>(node)] = true;
-      if (static_cast<int>(nodes.size()) < options_.min_nodes) {
+      const bool small = weight_of(nodes) < options_.min_nodes;
+      if (small || wastes_threads(spaces[unit])) {
         for (const int node : nodes) {
-          result_.extern_why[static_cast<size_t>(node)] = "nothing to fuse with";
+          result_.extern_why[static_cast<size_t>(node)] =
+              small ? "nothing to fuse with" : "a few numbers from many: one thread would do it";
         }
       } else {
         for (const int node : nodes)
           result_.kernel_of[static_cast<size_t>(node)] = static_cast<int>(groups_.size());
         groups_.push_back(nodes);
+        group_spaces_.push_back(spaces[unit]);
       }
     }
   }
@@ -180,47 +277,72 @@ class Scheduler {
     }
   }
 
-  void make_kernel(const std::vector<int>& nodes) {
+  /// Strides of a tensor over the dims of a group's loops, as operand `k` of a node or (k < 0) as its result.
+  std::vector<int64_t> strides_in(const Space& space, int node, int k, const graph::TensorMeta& meta) const {
+    if (!space.rows) return broadcast_strides(meta.sizes, meta.strides, space.shape);
+    std::vector<int64_t> strides;
+    if (k >= 0 && is_row(node)) {
+      strides = row_operand_strides(graph_, node, static_cast<size_t>(k), meta);
+    } else if (is_result(space, node)) {
+      const auto& own = shape_of(node);
+      const std::vector<int64_t> over = broadcast_strides(meta.sizes, meta.strides, own);
+      strides = space.rows->result_strides(own, over);
+    } else {
+      strides = broadcast_strides(meta.sizes, meta.strides, space.shape);
+    }
+    return space.rows->split_strides(std::move(strides));
+  }
+
+  void make_kernel(const std::vector<int>& nodes, const Space& space) {
     Kernel kernel;
     kernel.nodes = nodes;
     Builder builder(kernel.insts);
     std::unordered_map<ValueId, int> inst_of;
-    const std::vector<int64_t>& shape = shape_of(nodes.front());
+    std::map<std::pair<ValueId, std::vector<int64_t>>, int> loads;
     for (const int node : nodes) {
       std::vector<int> operands;
-      for (const ValueId id : reads_[static_cast<size_t>(node)]) {
+      for (size_t k = 0; k < reads_[static_cast<size_t>(node)].size(); ++k) {
+        const ValueId id = reads_[static_cast<size_t>(node)][k];
         const auto known = inst_of.find(id);
         if (known != inst_of.end()) {
           operands.push_back(known->second);
           continue;
         }
         const graph::TensorMeta& meta = value(id).meta;
-        kernel.inputs.push_back({id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)});
-        builder.set_node(node);
-        const int inst = builder.load(static_cast<int>(kernel.inputs.size()) - 1, meta.dtype);
-        inst_of.emplace(id, inst);
-        operands.push_back(inst);
+        std::vector<int64_t> strides = strides_in(space, node, static_cast<int>(k), meta);
+        const auto [at, fresh] = loads.try_emplace({id, strides}, -1);
+        if (fresh) {
+          kernel.inputs.push_back({id, meta.dtype, std::move(strides)});
+          builder.set_node(node);
+          at->second = builder.load(static_cast<int>(kernel.inputs.size()) - 1, meta.dtype);
+        }
+        operands.push_back(at->second);
       }
       inst_of[graph_.nodes[static_cast<size_t>(node)].outputs[0]] =
-          lower_node(graph_, node, operands, builder);
+          is_row(node) ? lower_row_node(graph_, node, operands, builder)
+                       : lower_node(graph_, node, operands, builder);
     }
+    const auto store = [&](int node) {
+      const ValueId id = graph_.nodes[static_cast<size_t>(node)].outputs[0];
+      const graph::TensorMeta& meta = value(id).meta;
+      kernel.outputs.push_back({{id, meta.dtype, strides_in(space, node, -1, meta)}, inst_of[id]});
+    };
     for (const int node : nodes) {
       const ValueId id = graph_.nodes[static_cast<size_t>(node)].outputs[0];
-      if (result_.storage[static_cast<size_t>(id)] == Storage::kNone) continue;
-      const graph::TensorMeta& meta = value(id).meta;
-      kernel.outputs.push_back(
-          {{id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)}, inst_of[id]});
+      if (result_.storage[static_cast<size_t>(id)] != Storage::kNone) store(node);
     }
     if (kernel.outputs.empty()) {
       // Nobody looks at the result; it is still computed, as the last node's value.
       const ValueId id = graph_.nodes[static_cast<size_t>(nodes.back())].outputs[0];
-      const graph::TensorMeta& meta = value(id).meta;
       result_.storage[static_cast<size_t>(id)] = Storage::kScratch;
-      kernel.outputs.push_back(
-          {{id, meta.dtype, broadcast_strides(meta.sizes, meta.strides, shape)}, inst_of[id]});
+      store(nodes.back());
     }
     drop_unused(kernel);
-    make_loops(shape, kernel);
+    if (space.rows) {
+      make_row_loops(space.rows->dims(), space.rows->reduced, kernel);
+    } else {
+      make_loops(space.shape, kernel);
+    }
     kernel.name = name_of(nodes) + "_" + std::to_string(result_.kernels.size());
     result_.kernels.push_back(std::move(kernel));
   }
@@ -304,6 +426,8 @@ class Scheduler {
   std::vector<std::vector<int>> users_;
   std::vector<bool> is_output_;
   std::vector<std::vector<int>> groups_;
+  std::vector<Space> group_spaces_;
+  std::set<int> is_row_;
 };
 
 std::string numbers(const std::vector<graph::ValueId>& ids) {

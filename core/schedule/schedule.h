@@ -15,6 +15,10 @@ struct Options {
   int min_nodes = 2;
   /// False: one kernel per node (eager on a device).
   bool fuse = true;
+  /// Reductions, softmax and normalisations are kernels too (the target's emitter knows reduced dims).
+  bool rows = false;
+  /// Threads that run a kernel: with more than one, a reduction to a few numbers is left to PyTorch.
+  int threads = 1;
   /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.
   unsigned unsupported_types = 0;
   /// Largest number of buffers of one kernel.
@@ -48,7 +52,8 @@ struct Schedule {
 /// Never fails: what can't be fused is extern. Precondition: values whose memory may overlap have one storage
 /// id.
 ///
-/// A group is a set of pointwise nodes over one iteration shape. Nodes are ordered by data, by memory (a node
+/// A group is a set of pointwise nodes over one iteration shape; with `rows`, also of reductions over the same
+/// dims of that shape and of pointwise nodes on their results. Nodes are ordered by data, by memory (a node
 /// that writes a storage id comes after all earlier and before all later ones that touch it), by the random
 /// stream, and around changes of ambient state; a node joins a group only if no path leaves the group and
 /// comes back.

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reductions, softmax and normalisations in kernels, alone and among pointwise ops: cpu plan against eager and float64 over shapes,
+strides, dims and dtypes, NaN and infinities included; the kernels must be there."""
+import argparse
+import random
+import sys
+import warnings
+
+import torch
+import torch.nn.functional as F
+
+import breakline
+
+SHAPES = [(7,), (4, 7), (3, 33), (2, 5, 64), (64, 48), (3, 4, 1000), (2, 6, 5, 7), (1, 1, 9), (130, 513), (2, 20000), (3, 1, 31), (5, 16, 3)]
+DTYPES = [torch.float32] * 4 + [torch.float64, torch.bfloat16, torch.float16]
+ULPS = {torch.float32: 2.0**-23, torch.float64: 2.0**-52, torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10}
+
+
+def forms(rng, rank):
+    """(name, function of x) of one random form."""
+    dim = rng.randrange(rank)
+    dims = tuple(sorted(rng.sample(range(rank), rng.randint(1, rank))))
+    keep = rng.random() < 0.6
+    last = rng.randint(1, rank)
+    scale = rng.choice([0.5, 1.5, -2.0])
+    rows = {
+        "softmax": lambda x: torch.softmax(x * scale, dim),
+        "log_softmax": lambda x: F.log_softmax(x, dim) + 1,
+        "layer_norm": lambda x: F.layer_norm(x + x.relu(), x.shape[-last:]),
+        "affine": lambda x: F.layer_norm(x, x.shape[-1:], x.flatten()[: x.shape[-1]] * 0.5, x.flatten()[-x.shape[-1]:] + 1),
+        "rms": lambda x: x * torch.rsqrt(x.pow(2).mean(dim, keepdim=True) + 1e-6),
+        "rms_norm": lambda x: F.rms_norm(x, x.shape[-1:]) * scale,
+        "group_norm": lambda x: F.group_norm(x, rng_groups(x)).relu() if x.dim() > 1 else x + x.sum(),
+        "centre": lambda x: (x - x.mean(dims, keepdim=True)) * scale,
+        "sum": lambda x: (x * scale + 1).sum(dims, keepdim=keep),
+        "mean": lambda x: (x * x).mean(dims, keepdim=keep),
+        "both": lambda x: x.amax(dim, keepdim=True) * scale - (x * 2).amin(dim, keepdim=True),
+        "amax": lambda x: x.abs().amax(dims, keepdim=keep),
+        "max": lambda x: (x * scale).max() + x,
+        "var": lambda x: (x + 1).var(dims, keepdim=True, correction=0) + x,
+        "std": lambda x: (x - 3).std(dim, unbiased=False).relu(),
+        "logsumexp": lambda x: torch.logsumexp(x * scale, dim, keepdim=keep),
+        "norm": lambda x: x / x.norm(dim=dim, keepdim=True).clamp_min(1e-6),
+        "any": lambda x: (x > 1).any(dim) | (x < -2).any(dim),
+        "all": lambda x: (x.abs() >= 0).all(dim, keepdim=keep).logical_not(),
+        "prod": lambda x: (x * 0.1 + 1).clamp(0.9, 1.1).prod(dim) * 2,
+        "two": lambda x: torch.softmax(F.layer_norm(x, x.shape[-1:]) * scale, -1) @ x.transpose(-1, -2) if x.dim() > 1 else torch.softmax(x, 0) + 1,
+        "chain": lambda x: torch.softmax(torch.softmax(x, dim) * 4 - x, dim) * x,
+        "whole": lambda x: (x * x).sum().sqrt() + x.sum() * 0.01,
+        "uses": lambda x: (x.sum(dim, keepdim=True), torch.exp(x - x.amax(dim, keepdim=True)), x * 2),
+    }
+    name = rng.choice(sorted(rows))
+    return f"{name} dim {dim} dims {dims} last {last}", rows[name]
+
+
+def rng_groups(x):
+    return max(g for g in range(1, x.shape[1] + 1) if x.shape[1] % g == 0 and g <= 4)
+
+
+def strided(x, rng):
+    form = rng.randrange(5)
+    if form == 1 and x.dim() > 1:
+        return x.transpose(-1, -2).contiguous().transpose(-1, -2)
+    if form == 2:
+        return torch.cat([x, x], -1)[..., ::2]
+    if form == 3 and x.dim() == 4:
+        return x.contiguous(memory_format=torch.channels_last)
+    if form == 4:
+        return x[:1].expand(x.shape)
+    return x
+
+
+def flat(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def fault_of(got, eager, exact, dtype):
+    if got.dtype != eager.dtype or got.shape != eager.shape or got.stride() != eager.stride():
+        return f"metadata {got.dtype} {tuple(got.shape)} {got.stride()} for {eager.dtype} {tuple(eager.shape)} {eager.stride()}"
+    if not eager.is_floating_point():
+        return "" if torch.equal(got, eager) else "differs"
+    if not torch.equal(got.isnan(), eager.isnan()):
+        return "NaN at other places"
+    a, b, w = (t.double().nan_to_num(0, 1e300, -1e300) for t in (got, eager, exact.double()))
+    if not torch.equal(got.isinf(), eager.isinf()):
+        return "infinity at other places"
+    finite = ~(eager.isinf() | exact.isinf())
+    if not bool(finite.any()):
+        return ""
+    ours, theirs = (a - w)[finite].abs().max().item(), (b - w)[finite].abs().max().item()
+    ulps = 16 if dtype == torch.float64 else 4  # of float64 eager itself is the reference
+    bound = max(2 * theirs, ulps * ULPS[dtype] * w[finite].abs().max().item())
+    return "" if ours <= bound else f"error {ours:.3g}, eager's {theirs:.3g}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("--programs", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    failures, kernels, ran = [], 0, 0
+    for seed in range(arguments.seed, arguments.seed + arguments.programs):
+        rng = random.Random(seed)
+        torch.manual_seed(seed)
+        dtype = rng.choice(DTYPES)
+        x = strided(torch.randn(rng.choice(SHAPES)).to(dtype), rng)
+        if rng.random() < 0.1 and x.is_contiguous():
+            x.view(-1)[rng.randrange(x.numel())] = rng.choice([float("nan"), float("inf"), -float("inf")])
+        name, function = forms(rng, x.dim())
+        with torch.no_grad():
+            try:
+                eager = flat(function(x))
+                exact = flat(function(x.double()))
+            except RuntimeError:
+                continue
+            compiled = breakline.compile(function, device="cpu")
+            got = flat(compiled(x))
+            again = flat(compiled(x))
+        ran += 1
+        report = compiled.target_report()
+        kernels += any(k["device"] == "cpu" for s in report["segments"] for k in s["kernel_list"])
+        for g, e, w, second in zip(got, eager, exact, again):
+            fault = fault_of(g, e, w, dtype)
+            if not fault and not torch.equal(g.nan_to_num(), second.nan_to_num()):
+                fault = "two calls differ"
+            if fault:
+                failures.append(f"seed {seed} {name} {tuple(x.shape)} {x.stride()} {dtype}: {fault}")
+                break
+    for failure in failures:
+        print(failure)
+    print(f"{ran} programs, {kernels} with kernels, {len(failures)} wrong")
+    return 1 if failures or kernels < 0.8 * ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
