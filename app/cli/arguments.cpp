@@ -31,6 +31,8 @@ constexpr CommandRow kCommands[] = {
     {"check", Command::kCheck, "breakline check TARGET --budget FILE [options] [-- ARGS...]",
      "a gate for CI: breaks, graphs, frames given up and the time ratio against a budget file; fails (exit "
      "1) when one is over"},
+    {"dump", Command::kDump, "breakline dump TARGET --stage STAGE [options] [-- ARGS...]",
+     "print one stage of compilation: bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
      "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
@@ -55,10 +57,14 @@ struct Option {
 };
 
 constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
-constexpr unsigned kEngine =
-    bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity) | bit(Command::kCheck);
+constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity) |
+                             bit(Command::kCheck) | bit(Command::kDump);
 
 using Outcome = std::optional<Error>;
+
+/// What `--stage` takes.
+constexpr const char* kStages[] = {"bytecode", "graph", "schedule", "kernel-ir",
+                                   "llvm",     "asm",   "glsl",     "spirv"};
 
 Result<double> positive_number(const std::string& text, const char* what) {
   char* end = nullptr;
@@ -198,7 +204,19 @@ const std::vector<Option>& options() {
          a.time.arms->push_back(v);
          return {};
        }},
-      {"--target", bit(Command::kTime), "NAME", "which of a script's targets to time (the first)",
+      {"--stage", bit(Command::kDump), "STAGE",
+       "bytecode, graph, schedule, kernel-ir, llvm, asm (of the cpu plan), glsl or spirv (with --device "
+       "vulkan)",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         if (std::none_of(std::begin(kStages), std::end(kStages),
+                          [&](const char* stage) { return v == stage; }))
+           return Error{"There is no stage '" + v +
+                        "': --stage takes bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};
+         a.stage = v;
+         return {};
+       }},
+      {"--target", bit(Command::kTime) | bit(Command::kDump), "NAME",
+       "which of a script's targets (time: the first; dump: all)",
        [](Arguments& a, const std::string& v) -> Outcome {
          a.time.target = v;
          return {};
@@ -292,7 +310,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   out.command = Command::kHelp;
   if (at >= words.size())
     return Error{
-        "Name a command: explain, time, parity, check, run, python or diagnose (breakline --help tells "
+        "Name a command: explain, time, parity, check, dump, run, python or diagnose (breakline --help tells "
         "more)."};
   const std::string& first = words[at];
   if (first == "--help" || first == "-h" || first == "help") {
@@ -306,7 +324,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   const CommandRow* row = find_command(first);
   if (!row)
     return Error{"There is no command '" + first +
-                 "': use explain, time, parity, check, run, python or diagnose."};
+                 "': use explain, time, parity, check, dump, run, python or diagnose."};
   out.command = row->command;
   ++at;
   if (out.command == Command::kRun || out.command == Command::kPython)
@@ -347,6 +365,9 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
                      : "Name a target: a Python file, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
   if (out.command == Command::kCheck && out.budget.empty())
     return Error{"breakline check needs --budget FILE (with --update it is written)."};
+  if (out.command == Command::kDump && out.stage.empty())
+    return Error{
+        "breakline dump needs --stage bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};
   out.file = *subject;
   out.open.target = *subject;
   return out;

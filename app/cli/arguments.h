@@ -10,7 +10,7 @@
 
 namespace breakline::cli {
 
-enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity, kCheck };
+enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity, kCheck, kDump };
 
 /// What the user asked for. Only the fields of the command are filled.
 struct Arguments {
@@ -23,6 +23,7 @@ struct Arguments {
   protocol::TimeParams time;      ///< time
   std::string file;               ///< diagnose: FILE or "-"
   std::string budget, markdown, sarif;  ///< check: files
+  std::string stage;                    ///< dump
   bool update = false;                  ///< check: write the budget instead
   std::vector<std::string> rest;  ///< run: script and its arguments; python: the interpreter's arguments
 };

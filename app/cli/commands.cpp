@@ -37,7 +37,7 @@ client::TextOptions text_options(const Arguments& arguments) {
   return options;
 }
 
-/// The user's output as it comes: its own stream, or stderr when stdout must hold JSON only.
+/// The user's output as it comes: its own stream, or stderr when stdout is for what was asked only.
 void forward_output(Client& engine, bool json) {
   engine.on_notice([json](const std::string& method, const protocol::Notice& notice) {
     if (method != "output") return;
@@ -80,7 +80,7 @@ Opened open_target(const Arguments& arguments) {
     out.code = complain(engine.error().message, kBadInput);
     return out;
   }
-  forward_output(**engine, arguments.json);
+  forward_output(**engine, arguments.json || arguments.command == Command::kDump);
   std::optional<Client::Seconds> timeout;
   if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
   const std::string greeting =
@@ -124,7 +124,8 @@ bool any_error(const protocol::Report& report) {
   return false;
 }
 
-/// The same for commands that need a target which ran to its end: `what` they do with it. No engine: the exit code.
+/// The same for commands that need a target which ran to its end: `what` they do with it. No engine: the exit
+/// code.
 Opened open_and_run(const Arguments& arguments, const char* what, protocol::Report& report) {
   Opened opened = open_target(arguments);
   if (!opened.engine) return opened;
@@ -253,6 +254,23 @@ int check(const Arguments& arguments) {
   return result.within ? kDone : kGateFailed;
 }
 
+int dump(const Arguments& arguments) {
+  protocol::Report report;
+  const Opened opened = open_and_run(arguments, "dump", report);
+  if (!opened.engine) return opened.code;
+  std::optional<Client::Seconds> timeout;
+  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  const protocol::DumpParams params{arguments.stage, arguments.time.target};
+  const Answer answer = opened.engine->call("dump", protocol::to_json(params), timeout);
+  if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
+  opened.engine->shut_down();
+  const auto parsed = protocol::parse_dump(answer.body);
+  if (!parsed) return complain(parsed.error().message, kEngineDied);
+  print(stdout, arguments.json ? protocol::pretty(answer.body) + "\n"
+                               : client::dump_text(*parsed, text_options(arguments)));
+  return kDone;
+}
+
 /// Replaces this process by the interpreter with `words` as its arguments.
 int become_python(const Arguments& arguments, const std::vector<std::string>& words) {
   const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
@@ -337,6 +355,8 @@ int run_command(const Arguments& arguments) {
       return parity(arguments);
     case Command::kCheck:
       return check(arguments);
+    case Command::kDump:
+      return dump(arguments);
   }
   return kBadInput;
 }

@@ -358,8 +358,28 @@ std::string parity_text(const protocol::Parity& parity, const TextOptions& optio
     if (!p.theirs.empty()) writer.line("    PyTorch:   " + p.theirs);
   }
   if (parity.places.empty()) writer.line("  No graph break on either side.");
-  const bool excused = parity.theirs.given_up && std::any_of(parity.places.begin(), parity.places.end(), [](const auto& p) { return p.verdict == "only ours"; });
-  if (excused) writer.line("  PyTorch gave up a frame, whose breaks it does not tell: places that are only ours count as no failure.");
+  const bool excused =
+      parity.theirs.given_up && std::any_of(parity.places.begin(), parity.places.end(),
+                                            [](const auto& p) { return p.verdict == "only ours"; });
+  if (excused)
+    writer.line(
+        "  PyTorch gave up a frame, whose breaks it does not tell: places that are only ours count as no "
+        "failure.");
+  return writer.text();
+}
+
+std::string dump_text(const protocol::Dump& dump, const TextOptions& options) {
+  Writer writer(options);
+  for (const protocol::DumpEntry& entry : dump.entries) {
+    std::string title = entry.target + " " + entry.id;
+    if (entry.function != entry.id) title += " " + entry.function;
+    title += " (" + writer.place(entry.file, entry.line) + ")";
+    if (!entry.plan.empty()) title += " plan " + entry.plan;
+    writer.line(writer.paint("== " + title, kBold));
+    writer.line(entry.text.empty() ? "; the " + entry.plan + " plan has no stage " + dump.stage + " here\n"
+                                   : entry.text);
+  }
+  if (dump.entries.empty()) writer.line("No graph: there is nothing to print at this stage.");
   return writer.text();
 }
 

@@ -22,5 +22,7 @@ std::string timings_text(const protocol::Timings& timings, const TextOptions& op
 
 /// Both sides' counts and every place with who breaks there and why.
 std::string parity_text(const protocol::Parity& parity, const TextOptions& options);
+/// The texts of a dump, each under a line that says whose it is; what has no such stage says so.
+std::string dump_text(const protocol::Dump& dump, const TextOptions& options);
 
 }  // namespace breakline::client

@@ -102,6 +102,7 @@ class CpuPlan final : public graph::Plan {
     if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
     const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
     arena_bytes_ = memory.bytes;
+    schedule_ = {schedule::print_order(plan, *graph_), plan.kernels};
     for (const schedule::Step& from : plan.order) {
       Step step;
       graph::KernelInfo info;
@@ -109,11 +110,12 @@ class CpuPlan final : public graph::Plan {
         const schedule::Kernel& kernel = plan.kernels[static_cast<size_t>(from.kernel)];
         if (!(step.code = jit->compile(kernel, why))) return false;
         add_kernel(kernel, plan, memory, step);
-        info = {kernel.name, "cpu", kernel.nodes, step.code->ir};
+        info = {kernel.name, "cpu", kernel.nodes, "",
+                [jit, kernel] { return jit->text(kernel, Listing::kIr); }};
       } else {
         step.node = from.node;
         step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
-        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, ""};
+        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, "", {}};
       }
       for (const ValueId id : from.dies) {
         if (plan.storage[static_cast<size_t>(id)] == Storage::kTensor) step.dies.push_back(id);
@@ -134,6 +136,19 @@ class CpuPlan final : public graph::Plan {
   }
 
   const graph::PlanInfo& info() const override { return info_; }
+
+  std::string dump(std::string_view stage) const override {
+    if (stage == "schedule") return schedule_.order_text;
+    std::string text;
+    std::string why;
+    Jit* jit = schedule_.kernels.empty() ? nullptr : load_jit(&why);
+    for (const schedule::Kernel& kernel : schedule_.kernels) {
+      if (stage == "kernel-ir") text += schedule::print(kernel) + "\n";
+      if (stage == "llvm" && jit) text += jit->text(kernel, Listing::kIr) + "\n";
+      if (stage == "asm" && jit) text += jit->text(kernel, Listing::kAssembly) + "\n";
+    }
+    return text;
+  }
 
  private:
   void add_kernel(const schedule::Kernel& kernel, const schedule::Schedule& plan,
@@ -221,6 +236,10 @@ class CpuPlan final : public graph::Plan {
   std::shared_ptr<const Graph> graph_;
   std::vector<Step> steps_;
   graph::PlanInfo info_;
+  struct {
+    std::string order_text;
+    std::vector<schedule::Kernel> kernels;
+  } schedule_;  ///< for dumps
   int64_t arena_bytes_ = 0;
   std::unique_ptr<Arena> arena_;
   std::atomic<bool> busy_ = false;

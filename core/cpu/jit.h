@@ -2,6 +2,7 @@
 // Interface of the code generator. It lives in a shared object of its own (libbreakline_cpu.so), so that LLVM
 // is loaded by the first cpu plan and not by `import breakline`. No LLVM and no Python here.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,11 +16,16 @@ namespace breakline::cpu {
 /// space gives the same bits. Thread-safe, no GIL.
 using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end);
 
+/// First code comes fast; better code takes its place when the process has made it in the background. Both
+/// give the same bits.
 struct CompiledKernel {
-  KernelFunction run = nullptr;
-  std::string ir;         ///< LLVM IR as text
-  double compile_us = 0;  ///< time it took when it was made
+  std::atomic<KernelFunction> run = nullptr;
+  std::atomic<int> tier = 0;  ///< 0 first code, 1 optimised
+  double compile_us = 0;      ///< time until it could run
 };
+
+/// Forms in which a kernel's code can be read.
+enum class Listing : uint8_t { kIr, kAssembly };
 
 /// What the code is made for.
 struct HostTarget {
@@ -32,16 +38,20 @@ struct HostTarget {
 class Jit {
  public:
   virtual ~Jit() = default;
-  /// Code for `kernel`; kernels of equal content (schedule::content_key) but for the outermost extent share it for the life of the
-  /// process. Null with a sentence in `why` when no code can be made. Thread-safe.
+  /// Code for `kernel`; kernels of equal content (schedule::content_key) but for the outermost extent share
+  /// it for the life of the process. Null with a sentence in `why` when no code can be made. Thread-safe.
   virtual std::shared_ptr<const CompiledKernel> compile(const schedule::Kernel& kernel, std::string* why) = 0;
+  /// The optimised code of `kernel` as text, made for the occasion. Thread-safe.
+  virtual std::string text(const schedule::Kernel& kernel, Listing listing) = 0;
+  /// Waits until all kernels have their optimised code: before a measurement.
+  virtual void settle() = 0;
   virtual const HostTarget& host() const = 0;
   /// Distinct kernels compiled so far.
   virtual int64_t compiled() const = 0;
 };
 
 /// Changes whenever this file or the kernel IR does.
-constexpr int kJitInterface = 2;
+constexpr int kJitInterface = 3;
 
 /// The two entry points of the shared object.
 using JitInterfaceFunction = int (*)();

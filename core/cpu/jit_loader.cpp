@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 namespace breakline::cpu {
 namespace {
 
@@ -34,13 +36,20 @@ Jit* open_jit(std::string* why) {
   return make(why);
 }
 
+std::atomic<Jit*> loaded = nullptr;
+
 }  // namespace
 
 Jit* load_jit(std::string* why) {
   static std::string failure;
   static Jit* const jit = open_jit(&failure);
+  loaded = jit;
   if (!jit) *why = failure;
   return jit;
+}
+
+void settle_kernels() {
+  if (Jit* jit = loaded) jit->settle();
 }
 
 }  // namespace breakline::cpu

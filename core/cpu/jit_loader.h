@@ -10,5 +10,7 @@ namespace breakline::cpu {
 /// for next to the object that holds this code, then where the dynamic linker looks. Null with a sentence in
 /// `why`, the same at each further call.
 Jit* load_jit(std::string* why);
+/// Jit::settle of a JIT that is loaded; else nothing. Without the GIL.
+void settle_kernels();
 
 }  // namespace breakline::cpu

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The LLVM ORC side: host detection, code generation, and the cache of compiled kernels of the process.
+// The LLVM ORC side: first and better code of each kernel, and the cache of the process.
 #include "core/cpu/orc_jit.h"
 
-#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Support/raw_ostream.h>
-#include <llvm/TargetParser/Host.h>
 
 #include <chrono>
 #include <mutex>
 #include <unordered_map>
 
-#include "core/cpu/emitter.h"
+#include "core/cpu/background.h"
+#include "core/cpu/codegen.h"
+#include "core/cpu/object_store.h"
 #include "core/cpu/scalar_math.h"
 
 namespace breakline::cpu {
@@ -40,15 +38,17 @@ class OrcJit final : public Jit {
   static std::unique_ptr<Jit> create(std::string* why) {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-    if (!builder) {
-      *why = "LLVM does not know this processor: " + text_of(builder.takeError());
+    auto machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+    if (!machine) {
+      *why = "LLVM does not know this processor: " + text_of(machine.takeError());
       return nullptr;
     }
-    builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    auto self = std::make_unique<OrcJit>();
-    self->host_ = describe(builder->getCPU());
-    auto made = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*builder)).create();
+    auto self = std::make_unique<OrcJit>(describe_host(machine->getCPU()));
+    if (!(self->quick_ = Codegen::create(*machine, llvm::CodeGenOptLevel::None, self->host_, why)))
+      return nullptr;
+    if (!(self->better_ = Codegen::create(*machine, llvm::CodeGenOptLevel::Default, self->host_, why)))
+      return nullptr;
+    auto made = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!made) {
       *why = "LLVM could not start its JIT: " + text_of(made.takeError());
       return nullptr;
@@ -75,10 +75,12 @@ class OrcJit final : public Jit {
     return self;
   }
 
+  explicit OrcJit(HostTarget host) : host_(std::move(host)), store_(host_) {}
+
   std::shared_ptr<const CompiledKernel> compile(const schedule::Kernel& kernel, std::string* why) override {
     const std::lock_guard hold(lock_);
-    // The code gets the range of elements when it runs and never asks how far the outermost loop goes:
-    // batches of all sizes share it.
+    // The code gets the range of units when it runs and never asks how far the outermost loop goes: batches
+    // of all sizes share it.
     schedule::Kernel any_extent = kernel;
     const bool outer = kernel.reduce_count == 0 || kernel.reduce_begin > 0;
     if (!any_extent.dims.empty() && outer) any_extent.dims.front() = -1;
@@ -92,13 +94,32 @@ class OrcJit final : public Jit {
     }
     auto made = std::make_shared<CompiledKernel>();
     const std::string symbol = "breakline_kernel_" + std::to_string(cache_.size());
-    if (!generate(kernel, symbol, *made, why)) return nullptr;
+    if (auto kept = store_.load(key)) {
+      made->run = link(std::move(kept), symbol + "_kept", "kernel", why);
+      made->tier = 1;
+    }
+    if (!made->run) {
+      auto object = quick_->object(kernel, "kernel", why);
+      if (!object || !(made->run = link(std::move(object), symbol, "kernel", why))) return nullptr;
+      made->tier = 0;
+      improver_.add([this, kernel, symbol, key, made] { improve(kernel, symbol, key, *made); });
+    }
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
     made->compile_us = took.count();
     cache_.emplace(key, made);
     return made;
   }
 
+  /// IR is kept: reports show it again and again.
+  std::string text(const schedule::Kernel& kernel, Listing listing) override {
+    const std::lock_guard hold(better_lock_);
+    if (listing != Listing::kIr) return better_->text(kernel, "kernel", listing);
+    std::string& known = texts_[schedule::content_key(kernel)];
+    if (known.empty()) known = better_->text(kernel, "kernel", listing);
+    return known;
+  }
+
+  void settle() override { improver_.settle(); }
   const HostTarget& host() const override { return host_; }
   int64_t compiled() const override {
     const std::lock_guard hold(lock_);
@@ -106,52 +127,54 @@ class OrcJit final : public Jit {
   }
 
  private:
-  static HostTarget describe(const std::string& cpu) {
-    HostTarget host;
-    host.cpu = cpu;
-    const auto features = llvm::sys::getHostCPUFeatures();
-    const auto has = [&](const char* name) {
-      const auto it = features.find(name);
-      return it != features.end() && it->second;
-    };
-    const bool wide = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-    host.vector_bytes = wide ? 64 : has("avx2") ? 32 : 16;
-    host.fma = has("fma") || has("neon");
-    host.half = has("f16c") || has("neon");
-    return host;
+  /// On the background thread.
+  void improve(const schedule::Kernel& kernel, const std::string& symbol, const std::string& key,
+               CompiledKernel& made) {
+    std::string why;
+    std::unique_ptr<llvm::MemoryBuffer> object;
+    {
+      const std::lock_guard hold(better_lock_);
+      object = better_->object(kernel, "kernel", &why);
+    }
+    if (!object) return;  // the first code serves
+    store_.save(key, object->getBuffer());
+    if (const KernelFunction better = link(std::move(object), symbol + "_better", "kernel", &why)) {
+      made.run = better;
+      made.tier = 1;
+    }
   }
 
-  bool generate(const schedule::Kernel& kernel, const std::string& symbol, CompiledKernel& made,
-                std::string* why) {
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = emit_kernel(kernel, symbol, host_, *context);
-    module->setDataLayout(jit_->getDataLayout());
-    module->setTargetTriple(jit_->getTargetTriple().str());
-    llvm::raw_string_ostream text(made.ir);
-    module->print(text, nullptr);
-#ifndef NDEBUG
-    if (llvm::verifyModule(*module, &llvm::errs())) {
-      *why = "the kernel's LLVM IR is not valid";
-      return false;
+  /// Loads an object into a library of its own, so that all of them may name their function alike.
+  /// Thread-safe.
+  KernelFunction link(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& library,
+                      const char* symbol, std::string* why) {
+    auto place = jit_->createJITDylib(library);
+    if (!place) {
+      *why = text_of(place.takeError());
+      return nullptr;
     }
-#endif
-    if (auto error = jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context)))) {
+    place->addToLinkOrder(jit_->getMainJITDylib());
+    if (auto error = jit_->addObjectFile(*place, std::move(object))) {
       *why = text_of(std::move(error));
-      return false;
+      return nullptr;
     }
-    auto address = jit_->lookup(symbol);
+    auto address = jit_->lookup(*place, symbol);
     if (!address) {
       *why = text_of(address.takeError());
-      return false;
+      return nullptr;
     }
-    made.run = address->toPtr<KernelFunction>();
-    return true;
+    return address->toPtr<KernelFunction>();
   }
 
-  mutable std::mutex lock_;
+  mutable std::mutex lock_;  ///< cache and first code
+  std::mutex better_lock_;   ///< `better_` and texts
   HostTarget host_;
+  ObjectStore store_;
+  std::unique_ptr<Codegen> quick_, better_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
-  std::unordered_map<std::string, std::shared_ptr<const CompiledKernel>> cache_;
+  std::unordered_map<std::string, std::shared_ptr<CompiledKernel>> cache_;
+  std::unordered_map<std::string, std::string> texts_;
+  Background improver_;
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -13,7 +15,9 @@ struct KernelInfo {
   std::string name;
   std::string device;      ///< "cpu", "vulkan", "torch" (extern call)
   std::vector<int> nodes;  ///< node indices it computes
-  std::string source;      ///< LLVM IR / GLSL text when kept, else ""
+  std::string source;      ///< GLSL text when kept, else ""
+  std::function<std::string()> make_source;  ///< makes the text (LLVM IR) when somebody asks; may be empty
+  std::string text() const { return source.empty() && make_source ? make_source() : source; }
 };
 
 struct PlanInfo {
@@ -33,6 +37,12 @@ class Plan {
   /// index of the failing node is returned (the caller restores state and re-runs the site concretely).
   virtual int run(ObjectHandle const* inputs, ObjectHandle* outputs) = 0;
   virtual const PlanInfo& info() const = 0;
+  /// Stable text of one stage ("schedule", "kernel-ir", "llvm", "asm", "glsl", "spirv"); "" where this plan has
+  /// no such stage.
+  virtual std::string dump(std::string_view stage) const {
+    (void)stage;
+    return "";
+  }
 };
 
 /// Makes a plan for `graph` (which outlives it). Never fails: a maker that can't do better returns a replay

@@ -137,6 +137,19 @@ void walk(V& v, Timings& x) {
   v("load_note", x.load_note), v("arms", x.arms), v("noise", x.noise), v("warnings", x.warnings);
 }
 template <class V>
+void walk(V& v, DumpEntry& x) {
+  v("target", x.target), v("id", x.id), v("function", x.function), v("file", x.file), v("line", x.line);
+  v("plan", x.plan), v("text", x.text);
+}
+template <class V>
+void walk(V& v, DumpParams& x) {
+  v("stage", x.stage), v("target", x.target);
+}
+template <class V>
+void walk(V& v, Dump& x) {
+  v("schema", x.schema), v("stage", x.stage), v("entries", x.entries);
+}
+template <class V>
 void walk(V& v, ParitySide& x) {
   v("graphs", x.graphs), v("ops", x.ops), v("places", x.places), v("given_up", x.given_up);
   v("trace_ms", x.trace_ms), v("error", x.error);

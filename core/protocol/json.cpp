@@ -137,12 +137,14 @@ Result<Hello> parse_hello(std::string_view json) { return parse<Hello>(json, "gr
 Result<Report> parse_report(std::string_view json) { return parse<Report>(json, "report"); }
 Result<Timings> parse_timings(std::string_view json) { return parse<Timings>(json, "timing result"); }
 Result<Parity> parse_parity(std::string_view json) { return parse<Parity>(json, "parity result"); }
+Result<Dump> parse_dump(std::string_view json) { return parse<Dump>(json, "dump"); }
 
 std::string to_json(const Hello& value) { return text_of(value); }
 std::string to_json(const Report& value) { return text_of(value); }
 std::string to_json(const Timings& value) { return text_of(value); }
 std::string to_json(const OpenParams& value) { return text_of(value); }
 std::string to_json(const TimeParams& value) { return text_of(value); }
+std::string to_json(const DumpParams& value) { return text_of(value); }
 std::string to_json(const std::vector<Overlay>& overlays) { return text_of(overlays); }
 
 std::string to_json(const CheckResult& value) { return text_of(value); }

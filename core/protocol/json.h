@@ -15,12 +15,14 @@ Result<Hello> parse_hello(std::string_view json);
 Result<Report> parse_report(std::string_view json);
 Result<Timings> parse_timings(std::string_view json);
 Result<Parity> parse_parity(std::string_view json);
+Result<Dump> parse_dump(std::string_view json);
 
 std::string to_json(const Hello& value);
 std::string to_json(const Report& value);
 std::string to_json(const Timings& value);
 std::string to_json(const OpenParams& value);
 std::string to_json(const TimeParams& value);
+std::string to_json(const DumpParams& value);
 std::string to_json(const std::vector<Overlay>& overlays);
 
 /// Overlays of a policy file: `[{"key": …, "value": …}]`, `{"overlays": [...]}` or an object of key: value.

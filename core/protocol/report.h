@@ -174,6 +174,23 @@ struct Timings {
   std::vector<std::string> warnings;
 };
 
+/// The text of one graph (or code object) at one stage of compilation.
+struct DumpEntry {
+  std::string target, id, function, file;
+  int line = 0;
+  std::string plan;
+  std::string text;  ///< empty: this plan has no such stage
+};
+struct DumpParams {
+  std::string stage;
+  std::optional<std::string> target;
+};
+struct Dump {
+  int schema = kReportSchema;
+  std::string stage;
+  std::vector<DumpEntry> entries;
+};
+
 /// One side of a Parity: what a compiler made of the target. `error`: the first one, empty when there is
 /// none.
 struct ParitySide {

@@ -442,7 +442,7 @@ Schedule build_schedule(const Graph& graph, const Options& options) {
   return Scheduler(graph, options).run();
 }
 
-std::string print(const Schedule& schedule, const Graph& graph) {
+std::string print_order(const Schedule& schedule, const Graph& graph) {
   std::string text;
   for (const Step& step : schedule.order) {
     if (step.kernel >= 0) {
@@ -455,6 +455,11 @@ std::string print(const Schedule& schedule, const Graph& graph) {
     if (!step.dies.empty()) text += "  ; frees" + numbers(step.dies);
     text += "\n";
   }
+  return text;
+}
+
+std::string print(const Schedule& schedule, const Graph& graph) {
+  std::string text = print_order(schedule, graph);
   for (const Kernel& kernel : schedule.kernels) text += "\n" + print(kernel);
   return text;
 }

@@ -61,5 +61,7 @@ Schedule build_schedule(const graph::Graph& graph, const Options& options = {});
 
 /// Stable text: steps, kernels, reasons.
 std::string print(const Schedule& schedule, const graph::Graph& graph);
+/// The steps and reasons alone.
+std::string print_order(const Schedule& schedule, const graph::Graph& graph);
 
 }  // namespace breakline::schedule

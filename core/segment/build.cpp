@@ -103,6 +103,7 @@ void describe(Segment& s, const trace::Tracer& t) {
     s.function = top->code->qualname;
     s.line = s.end_line = top->code->position(top->pc).line;
   }
+  s.codes = t.code_objects();
   for (const auto& [code, lines] : t.line_ranges()) {
     s.ranges.push_back({code->file, lines.first, lines.second});
     if (top && code == top->code) {

@@ -76,6 +76,7 @@ struct Segment {
   bool region = false;                   ///< flag while the exit's instruction runs
 
   // for reports
+  std::vector<const bytecode::Code*> codes;  ///< run by its trace
   int ops = 0;
   int64_t runs = 0;
   double trace_us = 0, compile_us = 0;

@@ -47,7 +47,12 @@ void add_nan_preserve(std::vector<uint32_t>& words) {
                std::end(capability));
 }
 
-Result<std::vector<uint32_t>> compile_glsl(const std::string& glsl, const ShaderOptions& options) {
+namespace {
+
+using Compile = decltype(&shaderc_compile_into_spv);
+
+/// The bytes of a successful compilation by `compile` (words, or assembly).
+Result<std::string> compiled(const std::string& glsl, const ShaderOptions& options, Compile compile) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   static shaderc_compiler_t compiler = shaderc_compiler_initialize();
@@ -57,20 +62,32 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& glsl, const Shader
   shaderc_compile_options_set_target_spirv(settings, shaderc_spirv_version_1_3);
   shaderc_compile_options_set_optimization_level(
       settings, options.optimise ? shaderc_optimization_level_performance : shaderc_optimization_level_zero);
-  shaderc_compilation_result_t result = shaderc_compile_into_spv(
-      compiler, glsl.data(), glsl.size(), shaderc_glsl_compute_shader, "kernel", "main", settings);
+  shaderc_compilation_result_t result =
+      compile(compiler, glsl.data(), glsl.size(), shaderc_glsl_compute_shader, "kernel", "main", settings);
   shaderc_compile_options_release(settings);
   if (shaderc_result_get_compilation_status(result) != shaderc_compilation_status_success) {
     Error error{std::string("A shader did not compile: ") + shaderc_result_get_error_message(result)};
     shaderc_result_release(result);
     return error;
   }
-  size_t bytes = shaderc_result_get_length(result);
-  std::vector<uint32_t> words(bytes / 4);
-  std::memcpy(words.data(), shaderc_result_get_bytes(result), bytes);
+  std::string bytes(shaderc_result_get_bytes(result), shaderc_result_get_length(result));
   shaderc_result_release(result);
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::vector<uint32_t>> compile_glsl(const std::string& glsl, const ShaderOptions& options) {
+  const auto bytes = compiled(glsl, options, &shaderc_compile_into_spv);
+  if (!bytes) return bytes.error();
+  std::vector<uint32_t> words(bytes->size() / 4);
+  std::memcpy(words.data(), bytes->data(), words.size() * 4);
   if (options.keeps_nan_inf) add_nan_preserve(words);
   return words;
+}
+
+Result<std::string> spirv_assembly(const std::string& glsl, const ShaderOptions& options) {
+  return compiled(glsl, options, &shaderc_compile_into_spv_assembly);
 }
 
 }  // namespace breakline::vulkan

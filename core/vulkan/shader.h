@@ -20,4 +20,7 @@ Result<std::vector<uint32_t>> compile_glsl(const std::string& glsl, const Shader
 /// Declares SignedZeroInfNanPreserve for 32-bit floats at the entry point of a SPIR-V module.
 void add_nan_preserve(std::vector<uint32_t>& words);
 
+/// The same module as SPIR-V assembly, for people (without the mode that `keeps_nan_inf` adds to the binary).
+Result<std::string> spirv_assembly(const std::string& glsl, const ShaderOptions& options);
+
 }  // namespace breakline::vulkan

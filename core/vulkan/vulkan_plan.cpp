@@ -9,6 +9,7 @@
 #include "core/torch/tensor.h"
 #include "core/vulkan/functional.h"
 #include "core/vulkan/lower.h"
+#include "core/vulkan/shader.h"
 
 namespace breakline::vulkan {
 namespace {
@@ -134,6 +135,26 @@ class VulkanPlan final : public graph::Plan {
   }
 
   const graph::PlanInfo& info() const override { return info_; }
+
+  std::string dump(std::string_view stage) const override {
+    std::string text;
+    if (stage == "schedule") {
+      for (const graph::KernelInfo& kernel : info_.kernels) {
+        text += (kernel.device == "torch" ? "call " : "run ") + kernel.name + "  ;";
+        for (const int node : kernel.nodes) text += " n" + std::to_string(node);
+        text += "\n";
+      }
+      return text;
+    }
+    for (const graph::KernelInfo& kernel : info_.kernels) {
+      if (kernel.source.empty()) continue;
+      if (stage == "glsl") text += "// " + kernel.name + "\n" + kernel.source + "\n";
+      if (stage != "spirv") continue;
+      const auto assembly = spirv_assembly(kernel.source, {});
+      text += "; " + kernel.name + "\n" + (assembly ? *assembly : "; " + assembly.error().message) + "\n";
+    }
+    return text;
+  }
 
   std::vector<double> times_us() const {
     std::vector<double> out(info_.kernels.size(), -1);

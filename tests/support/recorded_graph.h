@@ -173,7 +173,7 @@ inline PyObject* kernels_of(const graph::PlanInfo& info) {
     PyObject* nodes = PyList_New(0);
     for (const int node : kernel.nodes) PyList_Append(nodes, py::Ref::steal(PyLong_FromLong(node)).get());
     const py::Ref row = py::Ref::steal(
-        Py_BuildValue("(ssNs)", kernel.name.c_str(), kernel.device.c_str(), nodes, kernel.source.c_str()));
+        Py_BuildValue("(ssNs)", kernel.name.c_str(), kernel.device.c_str(), nodes, kernel.text().c_str()));
     PyList_Append(kernels, row.get());
   }
   return kernels;

@@ -130,7 +130,7 @@ py::Ref segment_entry(const Segment& s) {
       if (n >= 0 && static_cast<size_t>(n) < op_of.size() && op_of[static_cast<size_t>(n)] >= 0)
         nodes.add(py::check(PyLong_FromLongLong(op_of[static_cast<size_t>(n)])));
     e.number("id", static_cast<int64_t>(k)).text("name", kernels[k].name).put("ops", nodes.object).text("device", kernels[k].device);
-    if (!kernels[k].source.empty()) e.text("source", kernels[k].source);
+    if (const std::string source = kernels[k].text(); !source.empty()) e.text("source", source);
     kernel_list.add(e.object);
   }
   d.put("kernel_list", kernel_list.object);

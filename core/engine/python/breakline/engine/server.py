@@ -141,6 +141,7 @@ class Server:
             "time": self.time,
             "profile": self.profile,
             "parity": self.parity,
+            "dump": self.dump,
             "diagnose": self.diagnose,
             "shutdown": self.shutdown,
         }
@@ -205,6 +206,9 @@ class Server:
 
     def parity(self):
         return self.workspace().parity()
+
+    def dump(self, **params):
+        return _call(self.workspace().dump, "dump", params)
 
     def diagnose(self, text, reason=None):
         try:

@@ -14,6 +14,9 @@ from .recording import Recorder
 _CLASS_NAMES = ("_dynamo.exc", "Unsupported", "InternalTorchDynamoError", "FailOnRecompileLimitHit", "TorchDynamoException")
 
 
+STAGES = ("bytecode", "graph", "schedule", "kernel-ir", "llvm", "asm", "glsl", "spirv")
+
+
 class Workspace:
     """One open target. All methods run in the main thread and return a Report or Timings, or raise Fault."""
 
@@ -132,6 +135,17 @@ class Workspace:
                 return self._profile(chosen, calls=max(1, int(calls)), budget_s=float(budget_s))
         except TimeUp:
             return profile.empty(chosen.name, "the calls take long: press Measure to time them all the same")
+
+    def dump(self, stage, target=None):
+        """A Dump: the text of one stage of every graph (or code object) of a target, or of all."""
+        self._need_open()
+        if stage not in STAGES:
+            raise bad_input("bad_input", f"There is no stage '{stage}': choose from {', '.join(STAGES)}.")
+        if self.recorder is None:
+            raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to print.")
+        chosen = [self._choose(target)] if target else list(self.recorder.recordings)
+        entries = [{"target": one.name, **entry} for one in chosen for entry in self.extension.dump(one.compiled, stage)]
+        return {"schema": report.SCHEMA, "stage": stage, "entries": entries}
 
     def parity(self):
         """A Parity of the last report: the same target under the user's own torch.compile, in a process of its own."""
