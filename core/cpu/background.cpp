@@ -79,7 +79,9 @@ void Background::settle() {
 
 void Background::work() {
 #ifdef __linux__
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), 19);
+  const auto self = static_cast<id_t>(syscall(SYS_gettid));
+  constexpr int kLess = 5;  // behind the program's own threads, but it must come soon
+  setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + kLess);
 #endif
   std::unique_lock hold(lock_);
   while (true) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work for when nobody waits: one thread of the lowest priority, started by the first job.
+// Work for when nobody waits: one thread of lower priority, started by the first job.
 #pragma once
 #include <condition_variable>
 #include <deque>

@@ -68,6 +68,21 @@ void BodyEmitter::make_function(const std::string& name) {
   end_->setName("end");
 }
 
+void BodyEmitter::store_contiguous(Value* vector, Value* where, llvm::Align align) {
+  constexpr uint64_t kLine = 64;
+  llvm::StoreInst* store = b_.CreateAlignedStore(vector, where, align);
+  const uint64_t bytes = module_->getDataLayout().getTypeStoreSize(vector->getType());
+  if (!kernel_.streaming || bytes % kLine != 0) return;
+  store->setAlignment(llvm::Align(kLine));
+  auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {one}));
+}
+
+void BodyEmitter::finish() {
+  if (kernel_.streaming) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  b_.CreateRetVoid();
+}
+
 Value* BodyEmitter::from_memory(Value* x, DType dtype) {
   switch (dtype) {
     case DType::kBool:

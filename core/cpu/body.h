@@ -39,6 +39,11 @@ class BodyEmitter {
   /// A stack slot; only where the entry block is being filled.
   Value* slot(Type* type);
 
+  /// A whole vector to neighbouring elements; past the cache when the kernel streams.
+  void store_contiguous(Value* vector, Value* where, llvm::Align align);
+  /// Return, behind the stores that went past the cache.
+  void finish();
+
   /// A vector in its memory form as registers, and back.
   Value* from_memory(Value* x, graph::DType dtype);
   Value* to_memory(Value* x, graph::DType dtype);

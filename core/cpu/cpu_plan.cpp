@@ -58,18 +58,31 @@ class Arena {
   char* data_;
 };
 
+/// Outputs that no cache would hold until somebody reads them.
+bool writes_far(const schedule::Kernel& kernel) {
+  constexpr int64_t kFar = 16 << 20;
+  return std::any_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const schedule::Store& store) {
+    int64_t n = graph::item_size(store.buffer.dtype);
+    for (size_t d = 0; d < kernel.dims.size(); ++d) n *= store.buffer.strides[d] == 0 ? 1 : kernel.dims[d];
+    return n >= kFar;
+  });
+}
+
 /// A kernel's buffer at run time: a tensor in a slot, or bytes of the arena.
 struct Operand {
   ValueId slot = graph::kNoValue;
-  int64_t offset = 0;
+  int64_t offset = 0;  ///< in bytes, from the tensor's first element or from the arena's
 };
 
 struct Step {
   std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
-  int node = -1;                               ///< extern node, or the kernel's first
-  int64_t units = 0, work = 1, piece = 256;    ///< see run_kernel
-  std::vector<Operand> operands;               ///< inputs, then outputs
-  std::vector<ValueId> made;                   ///< output tensors to allocate
+  std::shared_ptr<const CompiledKernel>
+      streaming;                             ///< the same for outputs far larger than the cache, or null
+  size_t inputs = 0;                         ///< of `operands`
+  int node = -1;                             ///< extern node, or the kernel's first
+  int64_t units = 0, work = 1, piece = 256;  ///< see run_kernel
+  std::vector<Operand> operands;             ///< inputs, then outputs
+  std::vector<ValueId> made;                 ///< output tensors to allocate
   std::vector<ValueId> dies;
   std::unique_ptr<torch::NodeRunner> runner;
 };
@@ -96,6 +109,7 @@ class CpuPlan final : public graph::Plan {
     const auto start = std::chrono::steady_clock::now();
     schedule::Options options;
     options.rows = true;
+    options.through_views = true;
     options.threads = kernel_threads();
     const schedule::Schedule plan = schedule::build_schedule(*graph_, options);
     Jit* jit = nullptr;
@@ -109,6 +123,12 @@ class CpuPlan final : public graph::Plan {
       if (from.kernel >= 0) {
         const schedule::Kernel& kernel = plan.kernels[static_cast<size_t>(from.kernel)];
         if (!(step.code = jit->compile(kernel, why))) return false;
+        if (writes_far(kernel) && schedule::can_stream(kernel)) {
+          schedule::Kernel past = kernel;
+          past.streaming = true;
+          std::string ignored;
+          step.streaming = jit->compile(past, &ignored);
+        }
         add_kernel(kernel, plan, memory, step);
         info = {kernel.name, "cpu", kernel.nodes, "",
                 [jit, kernel] { return jit->text(kernel, Listing::kIr); }};
@@ -158,15 +178,18 @@ class CpuPlan final : public graph::Plan {
     if (kernel.reduce_count > 0)
       step.piece = kernel.reduce_begin + kernel.reduce_count == static_cast<int>(kernel.dims.size()) ? 1 : 64;
     step.node = kernel.nodes.front();
-    const auto add = [&](ValueId id) {
-      const bool scratch = plan.storage[static_cast<size_t>(id)] == Storage::kScratch;
-      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[static_cast<size_t>(id)]}
-                                      : Operand{id, 0});
+    const auto add = [&](const schedule::Buffer& buffer) {
+      const auto id = static_cast<size_t>(buffer.value);
+      const bool scratch = plan.storage[id] == Storage::kScratch;
+      const int64_t offset = buffer.offset * graph::item_size(buffer.dtype);
+      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[id] + offset}
+                                      : Operand{buffer.value, offset});
       return scratch;
     };
-    for (const schedule::Buffer& input : kernel.inputs) add(input.value);
+    for (const schedule::Buffer& input : kernel.inputs) add(input);
+    step.inputs = step.operands.size();
     for (const schedule::Store& store : kernel.outputs) {
-      if (!add(store.buffer.value)) step.made.push_back(store.buffer.value);
+      if (!add(store.buffer)) step.made.push_back(store.buffer.value);
     }
   }
 
@@ -225,11 +248,17 @@ class CpuPlan final : public graph::Plan {
     std::array<void*, kMostBuffers> buffers;
     for (size_t i = 0; i < step.operands.size(); ++i) {
       const Operand& operand = step.operands[i];
-      buffers[i] = operand.slot >= 0 ? torch::data_ptr(slots[operand.slot]) : arena + operand.offset;
+      buffers[i] = operand.slot >= 0
+                       ? static_cast<char*>(torch::data_ptr(slots[operand.slot])) + operand.offset
+                       : arena + operand.offset;
     }
     // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
     const GilRelease release(step.units * step.work >= kGrain);
-    run_kernel(step.code->run, buffers.data(), step.units, step.work, step.piece);
+    const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 64 == 0; };
+    const bool past =
+        step.streaming && std::all_of(buffers.begin() + static_cast<int64_t>(step.inputs),
+                                      buffers.begin() + static_cast<int64_t>(step.operands.size()), aligned);
+    run_kernel((past ? *step.streaming : *step.code).run, buffers.data(), step.units, step.work, step.piece);
     return true;
   }
 

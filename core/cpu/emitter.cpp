@@ -90,7 +90,7 @@ class Emitter final : BodyEmitter {
     if (kernel_.dims.size() == 1) {
       for (Memory& m : buffers_) m.row = m.base;
       row(begin_, end_);
-      b_.CreateRetVoid();
+      finish();
       return;
     }
     auto* head = block("rows");
@@ -112,7 +112,7 @@ class Emitter final : BodyEmitter {
     at->addIncoming(next, b_.GetInsertBlock());
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
-    b_.CreateRetVoid();
+    finish();
   }
 
   /// Address of each buffer's row from the row's number.
@@ -274,7 +274,7 @@ class Emitter final : BodyEmitter {
   void store_vector(const Memory& m, Value* at, Value* vector) {
     Value* where = element(m, at);
     if (m.step() == 1) {
-      b_.CreateAlignedStore(vector, where, align_of(*m.buffer));
+      store_contiguous(vector, where, align_of(*m.buffer));
       return;
     }
     Type* type = memory_type(m.buffer->dtype);

@@ -62,7 +62,7 @@ class RowEmitter final : BodyEmitter {
         return Values{};
       });
     }
-    b_.CreateRetVoid();
+    finish();
     return std::move(module_);
   }
 
@@ -473,7 +473,7 @@ class RowEmitter final : BodyEmitter {
       if (mask) {
         b_.CreateMaskedStore(vector, where, align, mask);
       } else {
-        b_.CreateAlignedStore(vector, where, align);
+        store_contiguous(vector, where, align);
       }
       return;
     }

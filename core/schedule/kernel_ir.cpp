@@ -135,10 +135,12 @@ std::string buffer_text(const Buffer& buffer) {
   return std::string(graph::dtype_name(buffer.dtype)) + " strides " + list(buffer.strides);
 }
 
-std::string reduced_text(const Kernel& kernel) {
-  if (kernel.reduce_count == 0) return "";
+std::string loop_text(const Kernel& kernel) {
   const int end = kernel.reduce_begin + kernel.reduce_count;
-  return " reduced " + std::to_string(kernel.reduce_begin) + ".." + std::to_string(end);
+  std::string text;
+  if (kernel.reduce_count > 0)
+    text += " reduced " + std::to_string(kernel.reduce_begin) + ".." + std::to_string(end);
+  return kernel.streaming ? text + " streaming" : text;
 }
 
 bool is_comparison(Op op) { return op >= Op::kEq && op <= Op::kGe; }
@@ -270,6 +272,21 @@ std::vector<Stage> stages(const Kernel& kernel) {
   return result;
 }
 
+bool can_stream(const Kernel& kernel) {
+  constexpr int64_t kLine = 64;
+  for (const Store& store : kernel.outputs) {
+    const int64_t size = graph::item_size(store.buffer.dtype);
+    const auto& strides = store.buffer.strides;
+    // Vectors are cut from the last dim; rows of it must begin at lines, too.
+    if (strides.back() != 1) return false;
+    for (size_t d = 0; d + 1 < strides.size(); ++d) {
+      if (strides[d] * size % kLine != 0) return false;
+    }
+    if (kernel.reduce_count > 0 && kernel.dims.back() * size % kLine != 0) return false;
+  }
+  return true;
+}
+
 int64_t Kernel::bytes() const {
   const auto distinct = [&](const Buffer& buffer) {
     int64_t n = 1;
@@ -284,11 +301,12 @@ int64_t Kernel::bytes() const {
 }
 
 std::string print(const Kernel& kernel) {
-  std::string text = "kernel " + kernel.name + " dims " + list(kernel.dims) + reduced_text(kernel) + "\n";
+  std::string text = "kernel " + kernel.name + " dims " + list(kernel.dims) + loop_text(kernel) + "\n";
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
     const Buffer& buffer = kernel.inputs[i];
-    text +=
-        "  in" + std::to_string(i) + " = v" + std::to_string(buffer.value) + ' ' + buffer_text(buffer) + "\n";
+    text += "  in" + std::to_string(i) + " = v" + std::to_string(buffer.value) + ' ' + buffer_text(buffer);
+    if (buffer.offset != 0) text += " offset " + std::to_string(buffer.offset);
+    text += "\n";
   }
   for (size_t i = 0; i < kernel.insts.size(); ++i) {
     const Inst& inst = kernel.insts[i];
@@ -304,7 +322,7 @@ std::string print(const Kernel& kernel) {
 }
 
 std::string content_key(const Kernel& kernel) {
-  std::string key = list(kernel.dims) + reduced_text(kernel) + "\n";
+  std::string key = list(kernel.dims) + loop_text(kernel) + "\n";
   for (const Buffer& buffer : kernel.inputs) key += buffer_text(buffer) + "\n";
   for (const Inst& inst : kernel.insts) key += inst_text(inst, true) + "\n";
   for (const Store& store : kernel.outputs)

@@ -106,7 +106,8 @@ struct Buffer {
   graph::ValueId value = graph::kNoValue;
   graph::DType dtype = graph::DType::kFloat32;
   std::vector<int64_t>
-      strides;  ///< in elements, one per loop dim; 0 = broadcast. The data pointer is the tensor's own.
+      strides;  ///< in elements, one per loop dim; 0 = broadcast
+  int64_t offset = 0;  ///< of the first element from the tensor's own, in elements (inputs read through a view)
 };
 
 struct Store {
@@ -125,6 +126,9 @@ struct Kernel {
   /// They are the last ones, or all but the last, which then is what vectors are cut from. A buffer that
   /// holds one element for all of them has stride 0 there.
   int reduce_begin = 0, reduce_count = 0;
+  /// Outputs go past the cache: for those that are far larger than it. The code then needs every output's
+  /// first element at a multiple of 64 bytes, and is called at multiples of 64 units only (see can_stream).
+  bool streaming = false;
   std::vector<Buffer> inputs;  ///< each value once for each way of walking it
   std::vector<Inst> insts;
   std::vector<Store> outputs;
@@ -139,6 +143,9 @@ struct Kernel {
   /// Bytes read and written when every distinct element moves once.
   int64_t bytes() const;
 };
+
+/// True when whole vectors of every output lie at multiples of 64 bytes wherever the first element does.
+bool can_stream(const Kernel& kernel);
 
 /// How an instruction of a kernel with reduced dims is computed.
 struct Stage {

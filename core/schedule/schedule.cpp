@@ -38,6 +38,7 @@ class Scheduler {
     before_ = dependencies(graph_, reads_);
     find_users();
     group();
+    elide_views();
     classify_storage();
     for (size_t g = 0; g < groups_.size(); ++g) make_kernel(groups_[g], group_spaces_[g]);
     sort();
@@ -104,6 +105,54 @@ class Scheduler {
       for (const ValueId id : reads_[n]) users_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
     }
     for (const ValueId id : graph_.outputs) is_output_[static_cast<size_t>(id)] = true;
+  }
+
+  /// A value's memory as part of another value's: itself, or through views the tensor that they are of.
+  struct Place {
+    ValueId value;
+    int64_t offset = 0;  ///< in elements
+  };
+
+  bool is_view(const graph::Node& node) const {
+    if (!node.op || node.op->kind != graph::OpKind::kView || node.mutates || node.args.empty() ||
+        !node.args[0].is_value())
+      return false;
+    const graph::Value& base = value(node.args[0].id());
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      if (id == graph::kNoValue) return false;
+      const graph::Value& view = value(id);
+      return view.storage >= 0 && view.storage == base.storage && view.meta.dtype == base.meta.dtype &&
+             view.meta.plain && base.meta.plain && !view.is_scalar && id != node.args[0].id();
+    });
+  }
+
+  /// Views whose readers are kernels, or such views, need not be made: the kernels read the tensor itself.
+  void elide_views() {
+    for (size_t v = 0; v < graph_.values.size(); ++v) places_.push_back({static_cast<ValueId>(v)});
+    elided_.assign(count(), false);
+    if (!options_.through_views || graph_.reshapes || graph_.in_order) return;
+    for (size_t n = count(); n-- > 0;) {
+      if (result_.kernel_of[n] >= 0 || !is_view(graph_.nodes[n])) continue;
+      elided_[n] =
+          std::all_of(graph_.nodes[n].outputs.begin(), graph_.nodes[n].outputs.end(), [&](ValueId id) {
+            const auto& users = users_[static_cast<size_t>(id)];
+            return !is_output_[static_cast<size_t>(id)] &&
+                   std::all_of(users.begin(), users.end(), [&](int user) {
+                     return result_.kernel_of[static_cast<size_t>(user)] >= 0 ||
+                            elided_[static_cast<size_t>(user)];
+                   });
+          });
+    }
+    for (size_t n = 0; n < count(); ++n) {
+      if (!elided_[n]) continue;
+      const ValueId base = graph_.nodes[n].args[0].id();
+      for (const ValueId id : graph_.nodes[n].outputs) {
+        places_[static_cast<size_t>(id)] = places_[static_cast<size_t>(base)];
+        places_[static_cast<size_t>(id)].offset +=
+            value(id).meta.storage_offset - value(base).meta.storage_offset;
+      }
+      result_.extern_why[n] = "read in place by kernels";
+    }
   }
 
   /// Buffers of a kernel over `nodes`: values read from outside and values needed outside.
@@ -255,6 +304,21 @@ class Scheduler {
     }
   }
 
+  /// From who reads a kernel's value, also through views that are not made.
+  void find_storage(size_t v, int own, Storage& storage) const {
+    for (const int user : users_[v]) {
+      const int kernel = result_.kernel_of[static_cast<size_t>(user)];
+      if (kernel >= 0 && kernel != own && storage == Storage::kNone) storage = Storage::kScratch;
+      if (kernel >= 0) continue;
+      if (!elided_[static_cast<size_t>(user)]) {
+        storage = Storage::kTensor;
+        continue;
+      }
+      for (const ValueId id : graph_.nodes[static_cast<size_t>(user)].outputs)
+        find_storage(static_cast<size_t>(id), own, storage);
+    }
+  }
+
   void classify_storage() {
     result_.storage.assign(graph_.values.size(), Storage::kNone);
     for (size_t v = 0; v < graph_.values.size(); ++v) {
@@ -264,15 +328,13 @@ class Scheduler {
         storage = Storage::kInput;
       } else if (val.producer < 0) {
         continue;
+      } else if (elided_[static_cast<size_t>(val.producer)]) {
+        continue;
       } else if (result_.kernel_of[static_cast<size_t>(val.producer)] < 0 || is_output_[v]) {
         storage = Storage::kTensor;
       } else {
         const int own = result_.kernel_of[static_cast<size_t>(val.producer)];
-        for (const int user : users_[v]) {
-          const int kernel = result_.kernel_of[static_cast<size_t>(user)];
-          if (kernel < 0) storage = Storage::kTensor;
-          if (kernel >= 0 && kernel != own && storage == Storage::kNone) storage = Storage::kScratch;
-        }
+        find_storage(v, own, storage);
       }
     }
   }
@@ -312,7 +374,8 @@ class Scheduler {
         std::vector<int64_t> strides = strides_in(space, node, static_cast<int>(k), meta);
         const auto [at, fresh] = loads.try_emplace({id, strides}, -1);
         if (fresh) {
-          kernel.inputs.push_back({id, meta.dtype, std::move(strides)});
+          const Place& place = places_[static_cast<size_t>(id)];
+          kernel.inputs.push_back({place.value, meta.dtype, std::move(strides), place.offset});
           builder.set_node(node);
           at->second = builder.load(static_cast<int>(kernel.inputs.size()) - 1, meta.dtype);
         }
@@ -388,7 +451,8 @@ class Scheduler {
       ready.pop();
       Step step;
       (unit < kernels ? step.kernel : step.node) = static_cast<int>(unit < kernels ? unit : unit - kernels);
-      result_.order.push_back(std::move(step));
+      if (step.kernel >= 0 || !elided_[static_cast<size_t>(step.node)])
+        result_.order.push_back(std::move(step));
       for (const size_t next : after[unit]) {
         if (--waiting[next] == 0) ready.emplace(place(next), next);
       }
@@ -427,6 +491,8 @@ class Scheduler {
   std::vector<bool> is_output_;
   std::vector<std::vector<int>> groups_;
   std::vector<Space> group_spaces_;
+  std::vector<Place> places_;  ///< per value
+  std::vector<bool> elided_;   ///< per node
   std::set<int> is_row_;
 };
 

@@ -17,6 +17,8 @@ struct Options {
   bool fuse = true;
   /// Reductions, softmax and normalisations are kernels too (the target's emitter knows reduced dims).
   bool rows = false;
+  /// Kernels read through views: views that only kernels read are not made (Buffer::offset).
+  bool through_views = false;
   /// Threads that run a kernel: with more than one, a reduction to a few numbers is left to PyTorch.
   int threads = 1;
   /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.
