@@ -25,6 +25,10 @@ constexpr CommandRow kCommands[] = {
      "compile a target and report its graphs, breaks and policies"},
     {"time", Command::kTime, "breakline time TARGET [options] [-- ARGS...]",
      "time a target: eager and compiled, on the CPU and the Vulkan device"},
+    {"bench", Command::kBench, "breakline bench TARGET [options] [-- ARGS...]",
+     "time a target in full: also inference_mode and PyTorch's torch.compile, errors against float64, "
+     "compile "
+     "times and the machine's floor"},
     {"parity", Command::kParity, "breakline parity TARGET [options] [-- ARGS...]",
      "compare a target's breaks with those of the interpreter's own torch.compile; fails (exit 1) on a place "
      "that is only ours, unless PyTorch gave up a frame"},
@@ -57,10 +61,26 @@ struct Option {
 };
 
 constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
-constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kParity) |
-                             bit(Command::kCheck) | bit(Command::kDump);
+constexpr unsigned kTimed = bit(Command::kTime) | bit(Command::kBench);
+constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kBench) |
+                             bit(Command::kParity) | bit(Command::kCheck) | bit(Command::kDump);
 
 using Outcome = std::optional<Error>;
+
+/// What `--arm` takes.
+constexpr const char* kArms[] = {"eager",    "eager_aa", "inference",    "eager_peer",
+                                 "inductor", "cpu",      "vulkan_eager", "vulkan"};
+
+/// The arms that `bench --device` times; eager and its repetition always are.
+struct DeviceArms {
+  const char* device;
+  std::vector<std::string> arms;
+};
+const DeviceArms kDeviceArms[] = {
+    {"cpu", {"inference", "eager_peer", "inductor", "cpu"}},
+    {"vulkan", {"inference", "vulkan_eager", "vulkan"}},
+    {"all", {"inference", "eager_peer", "inductor", "cpu", "vulkan_eager", "vulkan"}},
+};
 
 /// What `--stage` takes.
 constexpr const char* kStages[] = {"bytecode", "graph", "schedule", "kernel-ir",
@@ -138,7 +158,7 @@ const std::vector<Option>& options() {
          a.open.inputs.push_back(v);
          return {};
        }},
-      {"--device", kEngine & ~bit(Command::kParity), "DEVICE", "cpu or vulkan",
+      {"--device", kEngine & ~bit(Command::kParity) & ~bit(Command::kBench), "DEVICE", "cpu or vulkan",
        [](Arguments& a, const std::string& v) -> Outcome {
          if (v != "cpu" && v != "vulkan") return Error{"--device takes cpu or vulkan, not '" + v + "'."};
          a.open.device = v;
@@ -185,21 +205,47 @@ const std::vector<Option>& options() {
          a.sarif = v;
          return {};
        }},
-      {"--rounds", bit(Command::kTime) | bit(Command::kCheck), "N", "rounds of measurement (30)",
+      {"--device", bit(Command::kBench), "DEVICE", "cpu, vulkan or all (cpu): whose arms are timed",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         const auto* row = std::find_if(std::begin(kDeviceArms), std::end(kDeviceArms),
+                                        [&](const DeviceArms& one) { return v == one.device; });
+         if (row == std::end(kDeviceArms))
+           return Error{"--device takes cpu, vulkan or all, not '" + v + "'."};
+         a.bench_device = v;
+         return {};
+       }},
+      {"--threads", kTimed | bit(Command::kCheck), "N",
+       "PyTorch's thread count for every arm (as PyTorch has it)",
+       [](Arguments& a, const std::string& v) {
+         if (const auto n = whole_number(v, "--threads"); n && (*n == 0 || *n > 4096))
+           return Outcome(Error{"--threads takes 1 to 4096."});
+         return store<long long>(whole_number(v, "--threads"),
+                                 [&](long long n) { a.time.threads = static_cast<int>(n); });
+       }},
+      {"--block", kTimed, "MS", "milliseconds of calls that one sample is made of (1)",
+       [](Arguments& a, const std::string& v) {
+         return store<double>(positive_number(v, "--block"), [&](double ms) { a.time.block_ms = ms; });
+       }},
+      {"--rounds", kTimed | bit(Command::kCheck), "N",
+       "rounds of measurement (by default until every ratio is known within 2 %, at most 300; bench: 0.7 %, "
+       "2000)",
        [](Arguments& a, const std::string& v) {
          if (const auto n = whole_number(v, "--rounds"); n && *n == 0)
            return Outcome(Error{"--rounds takes 1 or more."});
          return store<long long>(whole_number(v, "--rounds"),
                                  [&](long long n) { a.time.rounds = static_cast<int>(n); });
        }},
-      {"--budget", bit(Command::kTime), "SECONDS", "no new round starts after this long (10)",
+      {"--budget", kTimed, "SECONDS", "no new round starts after this long (10; bench: 30)",
        [](Arguments& a, const std::string& v) {
          return store<double>(positive_number(v, "--budget"), [&](double s) { a.time.budget_s = s; });
        }},
-      {"--arm", bit(Command::kTime), "ARM", "cpu, vulkan_eager or vulkan (repeatable; all by default)",
+      {"--arm", kTimed, "ARM",
+       "cpu, vulkan_eager, vulkan, inference, inductor or eager_peer (repeatable; time: the first three by "
+       "default)",
        [](Arguments& a, const std::string& v) -> Outcome {
-         if (v != "cpu" && v != "vulkan_eager" && v != "vulkan" && v != "eager" && v != "eager_aa")
-           return Error{"There is no arm '" + v + "': --arm takes cpu, vulkan_eager or vulkan."};
+         if (std::none_of(std::begin(kArms), std::end(kArms), [&](const char* arm) { return v == arm; }))
+           return Error{"There is no arm '" + v +
+                        "': --arm takes cpu, vulkan_eager, vulkan, inference, inductor or eager_peer."};
          if (!a.time.arms) a.time.arms.emplace();
          a.time.arms->push_back(v);
          return {};
@@ -215,8 +261,8 @@ const std::vector<Option>& options() {
          a.stage = v;
          return {};
        }},
-      {"--target", bit(Command::kTime) | bit(Command::kDump), "NAME",
-       "which of a script's targets (time: the first; dump: all)",
+      {"--target", kTimed | bit(Command::kDump), "NAME",
+       "which of a script's targets (dump: all; else the first)",
        [](Arguments& a, const std::string& v) -> Outcome {
          a.time.target = v;
          return {};
@@ -310,7 +356,9 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   out.command = Command::kHelp;
   if (at >= words.size())
     return Error{
-        "Name a command: explain, time, parity, check, dump, run, python or diagnose (breakline --help tells "
+        "Name a command: explain, time, bench, parity, check, dump, run, python or diagnose (breakline "
+        "--help "
+        "tells "
         "more)."};
   const std::string& first = words[at];
   if (first == "--help" || first == "-h" || first == "help") {
@@ -324,12 +372,13 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   const CommandRow* row = find_command(first);
   if (!row)
     return Error{"There is no command '" + first +
-                 "': use explain, time, parity, check, dump, run, python or diagnose."};
+                 "': use explain, time, bench, parity, check, dump, run, python or diagnose."};
   out.command = row->command;
   ++at;
   if (out.command == Command::kRun || out.command == Command::kPython)
     return parse_passing(words, at, std::move(out));
 
+  if (out.command == Command::kBench) out.time.full = true, out.time.budget_s = 30;
   std::optional<std::string> subject;
   while (at < words.size()) {
     const std::string& word = words[at];
@@ -368,6 +417,9 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   if (out.command == Command::kDump && out.stage.empty())
     return Error{
         "breakline dump needs --stage bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};
+  if (out.command == Command::kBench && !out.time.arms)
+    for (const DeviceArms& row : kDeviceArms)
+      if (out.bench_device == row.device) out.time.arms = row.arms;
   out.file = *subject;
   out.open.target = *subject;
   return out;

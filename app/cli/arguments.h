@@ -10,7 +10,19 @@
 
 namespace breakline::cli {
 
-enum class Command { kHelp, kVersion, kExplain, kRun, kPython, kDiagnose, kTime, kParity, kCheck, kDump };
+enum class Command {
+  kHelp,
+  kVersion,
+  kExplain,
+  kRun,
+  kPython,
+  kDiagnose,
+  kTime,
+  kBench,
+  kParity,
+  kCheck,
+  kDump
+};
 
 /// What the user asked for. Only the fields of the command are filled.
 struct Arguments {
@@ -19,9 +31,10 @@ struct Arguments {
   std::string python;      ///< --python
   bool json = false, strict = false, chinese = false;
   std::optional<double> timeout_s;
-  protocol::OpenParams open;      ///< explain, time
-  protocol::TimeParams time;      ///< time
-  std::string file;               ///< diagnose: FILE or "-"
+  protocol::OpenParams open;            ///< explain, time, …
+  protocol::TimeParams time;            ///< time, bench
+  std::string bench_device = "cpu";     ///< bench: whose arms
+  std::string file;                     ///< diagnose: FILE or "-"
   std::string budget, markdown, sarif;  ///< check: files
   std::string stage;                    ///< dump
   bool update = false;                  ///< check: write the budget instead

@@ -16,6 +16,7 @@
 #include "core/client/client.h"
 #include "core/client/locate.h"
 #include "core/client/report_text.h"
+#include "core/client/timings_text.h"
 #include "core/diagnose/knowledge.h"
 #include "core/protocol/json.h"
 
@@ -350,6 +351,7 @@ int run_command(const Arguments& arguments) {
     case Command::kDiagnose:
       return diagnose(arguments);
     case Command::kTime:
+    case Command::kBench:
       return time(arguments);
     case Command::kParity:
       return parity(arguments);

@@ -299,45 +299,6 @@ std::string report_text(const Report& report, const TextOptions& options) {
   return writer.text();
 }
 
-std::string timings_text(const protocol::Timings& timings, const TextOptions& options) {
-  Writer writer(options);
-  writer.line(writer.paint(timings.target, kBold) + "   " + plural(timings.rounds, "round") + " after " +
-              plural(timings.warmup, "warm-up round") + ", " + plural(timings.threads, "thread") + ", BLAS " +
-              timings.blas + ", " + timings.allocator + "; " + timings.load_note);
-  writer.line("  " + padded("", 22) + padded("median us", 11) + padded("IQR us", 18) +
-              padded("eager / arm", 24) + padded("verdict", 13) + padded("compile ms", 12) + "output");
-  for (const protocol::Arm& arm : timings.arms) {
-    std::string row = "  " + padded(arm.name, 22);
-    if (!arm.available || !arm.median_us) {
-      writer.line(row + writer.paint("not measured: " + arm.reason, kDim));
-      continue;
-    }
-    row += padded(number(*arm.median_us), 11);
-    row += padded(arm.iqr_us && arm.iqr_us->size() == 2
-                      ? number((*arm.iqr_us)[0]) + "-" + number((*arm.iqr_us)[1])
-                      : "",
-                  18);
-    row += padded(arm.ratio ? number(arm.ratio->value) + "x (" + number(arm.ratio->low) + "-" +
-                                  number(arm.ratio->high) + ")"
-                            : "",
-                  24);
-    const std::string verdict = padded(arm.verdict.value_or(""), 13);
-    row += arm.verdict == "faster"   ? writer.paint(verdict, kGreen)
-           : arm.verdict == "slower" ? writer.paint(verdict, kRed)
-                                     : verdict;
-    row += padded(arm.compile_ms > 0 ? number(arm.compile_ms) : "", 12);
-    row += arm.error_note;
-    if (arm.max_abs_err && *arm.max_abs_err > 0) row += ", max error " + number(*arm.max_abs_err);
-    if (!arm.reason.empty()) row += writer.paint("   (" + arm.reason + ")", kDim);
-    writer.line(row);
-  }
-  if (timings.noise)
-    writer.line("  noise (eager against itself): " + number(timings.noise->ratio) + "x (" +
-                number(timings.noise->low) + "-" + number(timings.noise->high) + ")");
-  for (const std::string& warning : timings.warnings) writer.line("  Warning: " + warning);
-  return writer.text();
-}
-
 std::string parity_text(const protocol::Parity& parity, const TextOptions& options) {
   Writer writer(options);
   writer.line(writer.paint("Breakline and torch.compile of PyTorch " + parity.torch, kBold));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reports, timings and parities as text for a terminal.
+// Reports and parities as text for a terminal.
 #pragma once
 #include <string>
 
@@ -16,9 +16,6 @@ struct TextOptions {
 /// Segments with their ops, breaks with reason and place, policy, counts, errors: everything in a report but
 /// the user's own output. Source lines are read from the files named, where they still exist.
 std::string report_text(const protocol::Report& report, const TextOptions& options);
-
-/// The table of arms with median, spread, ratio and verdict.
-std::string timings_text(const protocol::Timings& timings, const TextOptions& options);
 
 /// Both sides' counts and every place with who breaks there and why.
 std::string parity_text(const protocol::Parity& parity, const TextOptions& options);

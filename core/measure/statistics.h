@@ -61,12 +61,17 @@ double median(std::span<const double> samples);
 Summary summarise(std::span<const double> samples);
 
 /// How many times faster the arm is than the baseline (above 1: faster), with a bootstrap percentile
-/// interval. With equal counts sample i of both is taken as one round's pair and the value is the median of
-/// the pairs' ratios, so that a load which slows a whole round cancels; else it is the ratio of the medians,
-/// each side resampled alone. {1, 1, 1} with fewer than two samples on a side; {1, 0, infinity} when the
-/// arm's median is zero.
+/// interval. With equal counts sample i of both is taken as one round's pair and the value is the mean of the
+/// middle half of the pairs' ratios (of their logarithms), so that a load which slows a whole round cancels
+/// and one that hits single blocks does not count; else it is the ratio of the medians, each side resampled
+/// alone. {1, 1, 1} with fewer than two samples on a side; {1, 0, infinity} when the arm's median is zero.
 Interval bootstrap_ratio(std::span<const double> baseline, std::span<const double> arm,
                          const BootstrapOptions& options = {});
+
+/// The same for an arm against both arms of an A/A pair, each round giving two ratios; rounds are resampled
+/// whole. `second` may be empty. {1, 1, 1} when the counts of `first` and `arm` differ.
+Interval bootstrap_pairs(std::span<const double> first, std::span<const double> second,
+                         std::span<const double> arm, const BootstrapOptions& options = {});
 
 /// How many leading samples belong to the warm-up: the first position from which a window's median no longer
 /// lies above the steady state, which is estimated from the last half. 0 when there are fewer than four
@@ -74,8 +79,7 @@ Interval bootstrap_ratio(std::span<const double> baseline, std::span<const doubl
 std::size_t detect_warmup(std::span<const double> samples, const WarmupOptions& options = {});
 
 /// The verdict from the arm's ratio interval and the A/A pair's (two runs of the same baseline). The interval
-/// must clear 1 by more than the noise: the A/A pair's own shift, its whole interval if that excludes 1, and
-/// `minimum_effect`.
+/// must clear 1 by more than `minimum_effect`, and by the A/A pair's whole interval too if that excludes 1.
 Verdict judge(const Interval& ratio, const Interval& noise, const VerdictOptions& options = {});
 
 /// "faster", "slower" or "cannot tell": the words of reports and of the protocol.

@@ -119,22 +119,40 @@ void walk(V& v, Noise& x) {
   v("ratio", x.ratio), v("low", x.low), v("high", x.high);
 }
 template <class V>
+void walk(V& v, CompileCost& x) {
+  v("cold_ms", x.cold_ms), v("warm_ms", x.warm_ms), v("incremental_ms", x.incremental_ms), v("note", x.note);
+}
+template <class V>
 void walk(V& v, Arm& x) {
   v("id", x.id), v("name", x.name), v("available", x.available), v("reason", x.reason);
-  v("samples_us", x.samples_us), v("median_us", x.median_us), v("iqr_us", x.iqr_us), v("n", x.n);
-  v("compile_ms", x.compile_ms), v("break_even_calls", x.break_even_calls), v("ratio", x.ratio);
-  v("verdict", x.verdict), v("equal", x.equal), v("max_abs_err", x.max_abs_err);
-  v("max_rel_err", x.max_rel_err), v("error_note", x.error_note);
+  v("samples_us", x.samples_us), v("median_us", x.median_us), v("mean_us", x.mean_us), v("iqr_us", x.iqr_us);
+  v("n", x.n), v("calls", x.calls), v("compile_ms", x.compile_ms), v("compile", x.compile);
+  v("break_even_calls", x.break_even_calls), v("ratio", x.ratio), v("verdict", x.verdict);
+  v("verdict_note", x.verdict_note), v("recompiles", x.recompiles), v("equal", x.equal);
+  v("max_abs_err", x.max_abs_err), v("max_rel_err", x.max_rel_err), v("error_note", x.error_note);
+  v("double_abs_err", x.double_abs_err), v("double_rel_err", x.double_rel_err),
+      v("roof_percent", x.roof_percent);
 }
 template <class V>
 void walk(V& v, DeviceNotes& x) {
   v("cpu", x.cpu), v("vulkan", x.vulkan);
 }
 template <class V>
+void walk(V& v, Load& x) {
+  v("average", x.average), v("cpus", x.cpus), v("others", x.others), v("blocks", x.blocks);
+  v("loaded_blocks", x.loaded_blocks), v("dropped_blocks", x.dropped_blocks), v("kept_loaded", x.kept_loaded);
+}
+template <class V>
+void walk(V& v, Roofline& x) {
+  v("flops", x.flops), v("bytes", x.bytes), v("bandwidth_gb_s", x.bandwidth_gb_s);
+  v("peak_gflop_s", x.peak_gflop_s), v("floor_us", x.floor_us), v("bound", x.bound), v("note", x.note);
+}
+template <class V>
 void walk(V& v, Timings& x) {
   v("schema", x.schema), v("target", x.target), v("device_notes", x.device_notes), v("threads", x.threads);
   v("blas", x.blas), v("allocator", x.allocator), v("rounds", x.rounds), v("warmup", x.warmup);
-  v("load_note", x.load_note), v("arms", x.arms), v("noise", x.noise), v("warnings", x.warnings);
+  v("block_ms", x.block_ms), v("load", x.load), v("load_note", x.load_note), v("arms", x.arms);
+  v("noise", x.noise), v("roofline", x.roofline), v("double_note", x.double_note), v("warnings", x.warnings);
 }
 template <class V>
 void walk(V& v, DumpEntry& x) {
@@ -190,6 +208,7 @@ void walk(V& v, OpenParams& x) {
 template <class V>
 void walk(V& v, TimeParams& x) {
   v("target", x.target), v("arms", x.arms), v("rounds", x.rounds), v("budget_s", x.budget_s);
+  v("threads", x.threads), v("block_ms", x.block_ms), v("full", x.full);
 }
 
 }  // namespace breakline::protocol

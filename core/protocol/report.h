@@ -148,14 +148,23 @@ struct Noise {
   double ratio = 1, low = 1, high = 1;
 };
 
+/// What compiling an arm costs, in milliseconds; empty where it is not known, and `note` says why and how.
+struct CompileCost {
+  std::optional<double> cold_ms, warm_ms, incremental_ms;
+  std::string note;
+};
+
+/// One way to make the same call, timed.
 struct Arm {
-  std::string id, name, reason, error_note;
+  std::string id, name, reason, error_note, verdict_note;
   bool available = false, equal = false;
   std::vector<double> samples_us;
-  std::optional<double> median_us, max_abs_err, max_rel_err;
+  std::optional<double> median_us, mean_us, max_abs_err, max_rel_err, double_abs_err, double_rel_err,
+      roof_percent;
   std::optional<std::vector<double>> iqr_us;
-  int n = 0;
+  int n = 0, calls = 0, recompiles = 0;
   double compile_ms = 0;
+  std::optional<CompileCost> compile;
   std::optional<long long> break_even_calls;
   std::optional<Interval> ratio;
   std::optional<std::string> verdict;
@@ -165,12 +174,30 @@ struct DeviceNotes {
   std::string cpu, vulkan;
 };
 
+/// What other programs did while arms were timed.
+struct Load {
+  double average = 0;  ///< of the last minute, as uptime tells it
+  double others = 0;   ///< CPUs that others used during the blocks
+  int cpus = 0, blocks = 0, loaded_blocks = 0, dropped_blocks = 0;
+  bool kept_loaded = false;  ///< the samples are of a busy machine
+};
+
+/// The least time that the machine needs for a call's work.
+struct Roofline {
+  double flops = 0, bytes = 0, bandwidth_gb_s = 0, floor_us = 0;
+  std::optional<double> peak_gflop_s;
+  std::string bound, note;
+};
+
 struct Timings {
   int schema = kReportSchema, threads = 0, rounds = 0, warmup = 0;
-  std::string target, blas, allocator, load_note;
+  double block_ms = 0;
+  std::string target, blas, allocator, load_note, double_note;
   DeviceNotes device_notes;
+  Load load;
   std::vector<Arm> arms;
   std::optional<Noise> noise;
+  std::optional<Roofline> roofline;
   std::vector<std::string> warnings;
 };
 
@@ -228,8 +255,9 @@ struct OpenParams {
 struct TimeParams {
   std::string target;
   std::optional<std::vector<std::string>> arms;
-  int rounds = 30;
-  double budget_s = 10;
+  std::optional<int> rounds, threads;
+  double budget_s = 10, block_ms = 1;
+  bool full = false;
 };
 
 }  // namespace breakline::protocol

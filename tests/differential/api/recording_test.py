@@ -9,7 +9,8 @@ import unittest
 
 import torch
 
-from breakline.engine.recording import Snapshot, signature_key
+from breakline.engine.recording import signature_key
+from breakline.engine.snapshot import Snapshot
 
 COUNTER = 0
 SHARED = []

@@ -185,6 +185,84 @@ class Time(Case):
         self.refused(self.call("time", MODELS / "clean.py", "--target", "third"), 2, "no target 'third'", "first, second")
 
 
+class Bench(Case):
+    MODEL = (
+        "import torch\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a, self.b = torch.nn.Linear(64, 128), torch.nn.Linear(128, 8)\n"
+        "    def forward(self, x):\n        return self.b(torch.relu(self.a(x))).softmax(-1)\n"
+    )
+
+    def bench(self, target, *words):
+        result = self.call("bench", "--json", target, *words)
+        self.assertEqual(result.code, 0, result.err)
+        return result.json, {arm["id"]: arm for arm in result.json["arms"]}
+
+    def test_what_a_full_timing_tells(self):
+        path = self.write("net.py", self.MODEL)
+        timings, arms = self.bench(f"{path}:Net", "--input", "f32[32,64]", "--arm", "cpu", "--arm", "inference", "--threads", "1", "--budget", "3")
+        self.assertEqual((list(arms), timings["threads"]), (["eager", "eager_aa", "cpu", "inference"], 1))
+        for arm in arms.values():
+            self.assertTrue(arm["available"], arm["reason"])
+            self.assertEqual((arm["recompiles"], arm["equal"]), (0, True))
+            self.assertGreater(arm["mean_us"], 0)
+            self.assertGreaterEqual(arm["calls"], 1)
+            # the double-precision reference: float32 of a small net is right to a few units in the last place
+            self.assertLess(arm["double_rel_err"], 1e-5)
+            self.assertGreater(arm["double_rel_err"], 0)
+            self.assertGreater(arm["roof_percent"], 0)
+        self.assertIn(arms["cpu"]["verdict"], ("faster", "slower", "cannot tell"))
+        compile_ms = arms["cpu"]["compile"]
+        for kind in ("cold_ms", "warm_ms", "incremental_ms"):
+            self.assertGreater(compile_ms[kind], 0)
+        roof = timings["roofline"]
+        self.assertEqual(roof["flops"], 2 * 32 * 64 * 128 + 2 * 32 * 128 * 8 + 32 * 128 + 32 * 8)  # two products, relu, softmax
+        self.assertEqual(roof["bytes"], 4 * (32 * 64 + 64 * 128 + 128 + 128 * 8 + 8 + 32 * 8))  # inputs, parameters, result
+        self.assertGreater(roof["floor_us"], 0)
+        load = timings["load"]
+        self.assertGreater(load["blocks"], 0)
+        self.assertLessEqual(load["loaded_blocks"], load["blocks"])
+
+    def test_state_that_calls_change(self):
+        path = self.write("m.py", "import torch\n\nseen = []\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('n', torch.zeros(4))\n    def forward(self, x):\n        seen.append(1)\n        self.n += x\n        return self.n * len(seen)\n")
+        timings, arms = self.bench(f"{path}:Net", "--input", "f32[4]", "--arm", "cpu", "--rounds", "12")
+        self.assertTrue(arms["cpu"]["equal"], arms["cpu"]["error_note"])
+        self.assertEqual(arms["cpu"]["recompiles"], 0)
+
+    def test_another_way_in_double_precision(self):
+        path = self.write("m.py", "import torch\ndef f(x):\n    return x * 2 if x.dtype == torch.float32 else x * 3\ndef g(x):\n    y = x * 2\n    return y * 2 if y.dtype == torch.float32 else y * 3\n")
+        timings, arms = self.bench(f"{path}:g", "--input", "f32[4]", "--arm", "cpu", "--rounds", "12")
+        self.assertIn("another way", timings["double_note"])
+        self.assertIsNone(arms["cpu"]["double_rel_err"])
+
+    @unittest.skipUnless(shutil.which("g++") or shutil.which("clang++"), "Inductor needs a C++ compiler")
+    def test_inductor_in_its_own_process(self):
+        path = self.write("m.py", "import torch\nW = torch.linspace(0, 1, 64)\n@torch.compile\ndef f(x):\n    return (x * W).sin() + 1\nfor _ in range(2):\n    f(torch.ones(64))\nprint('done')\n")
+        result = self.call("bench", "--json", path, "--arm", "inductor", "--arm", "eager_peer", "--rounds", "12", "--threads", "1")
+        self.assertEqual(result.code, 0, result.err)
+        arms = {arm["id"]: arm for arm in result.json["arms"]}
+        for name in ("inductor", "eager_peer"):
+            self.assertTrue(arms[name]["available"], arms[name]["reason"])
+            self.assertTrue(arms[name]["equal"], arms[name]["error_note"])
+            self.assertGreater(arms[name]["median_us"], 0)
+            self.assertLess(arms[name]["double_rel_err"], 1e-5)
+        self.assertGreater(arms["inductor"]["compile_ms"], 0)
+        self.assertEqual(result.err.count("done"), 1)
+
+    def test_text(self):
+        path = self.write("net.py", self.MODEL)
+        result = self.call("bench", f"{path}:Net", "--input", "f32[32,64]", "--arm", "cpu", "--arm", "inductor", "--rounds", "12", env={"PATH": "/nonexistent", "CXX": ""})
+        self.assertEqual(result.code, 0, result.err)
+        for part in ("median us", "of floor", "error to f64", "noise (eager against itself)", "compile time, Compiled, CPU: cold", "warm", "incremental", "floor", "Gflop/s", "not measured: Inductor needs a C++ compiler"):
+            self.assertIn(part, result.out)
+
+    def test_bad_input(self):
+        self.refused(self.call("bench", MODELS / "clean.py", "--device", "tpu"), 2, "--device takes cpu, vulkan or all")
+        self.refused(self.call("bench", MODELS / "clean.py", "--threads", "0"), 2, "--threads takes 1 to 4096")
+        self.refused(self.call("bench", MODELS / "clean.py", "--block", "no"), 2, "--block takes a number above 0")
+        self.refused(self.call("bench", MODELS / "clean.py", "--arm", "tpu"), 2, "no arm 'tpu'")
+        self.refused(self.call("bench", "nowhere.py"), 2, "nowhere.py")
+        self.refused(self.call("bench", MODELS / "raises.py"), 3, "nothing to time")
+
+
 class Parity(Case):
     def test_places_agree(self):
         path = self.write(

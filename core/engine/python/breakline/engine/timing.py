@@ -1,263 +1,234 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Times the arms of one target from one recording. The rounds, the statistics and the verdicts are C++ (core/measure);
-this file says what an arm runs and compares outputs."""
+"""Times the arms of one target from one recording. Rounds, statistics and verdicts are C++ (core/measure), the arms are in arms.py;
+this file is the order of a measurement: open every arm, compare its outputs, compile, settle, and only then time."""
 
-import os
-import time
+import contextlib
 
 import torch
 
 from .. import _native, report
-from .faults import describe
+from . import arms as arm_kinds
+from . import compile_cost, double, machine, outputs, roofline
+from .inductor import Inductor, Unavailable
 
-_TOLERANCE = {
-    torch.float64: (1e-7, 1e-7),
-    torch.float32: (1.3e-6, 1e-5),
-    torch.float16: (1e-3, 1e-5),
-    torch.bfloat16: (1.6e-2, 1e-5),
-}
-
-# id → (name, how the callable is made: None is the plain function, else options of the engine's compile)
-ARMS = {
-    "eager": ("Eager", None),
-    "eager_aa": ("Eager, again", None),
-    "cpu": ("Compiled, CPU", {"device": "cpu"}),
-    "vulkan_eager": ("Eager, Vulkan", {"device": "vulkan_eager"}),
-    "vulkan": ("Compiled, Vulkan", {"device": "vulkan"}),
-}
+ARMS, QUICK = arm_kinds.ARMS, arm_kinds.QUICK
+# Rounds end when every ratio is known within this share, at the latest after so many: `bench`, and `time` where nothing is given.
+FULL_ROUNDS, FULL_PRECISION = 2000, 0.007
+QUICK_ROUNDS, QUICK_PRECISION = 300, 0.02
 
 
-def flatten(value, out=None, depth=0):
-    """The tensors and plain values in a result, in order."""
-    out = [] if out is None else out
-    if isinstance(value, torch.Tensor):
-        out.append(value.detach().clone())
-    elif isinstance(value, dict) and depth < 8:
-        for key in value:
-            out.append(str(key))
-            flatten(value[key], out, depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < 8:
-        for item in value:
-            flatten(item, out, depth + 1)
-    elif isinstance(value, (type(None), bool, int, float, complex, str, bytes)):
-        out.append(value)
-    else:
-        out.append(type(value).__qualname__)
-    return out
-
-
-def _compare_tensor(expected, got):
-    """(equal bit for bit, within tolerance, largest absolute and relative error)."""
-    if expected.shape != got.shape or expected.dtype != got.dtype:
-        return False, False, None, None
-    if not expected.is_floating_point() and not expected.is_complex():
-        same = bool(torch.equal(expected, got))
-        return same, same, 0.0 if same else None, 0.0 if same else None
-    if expected.is_complex():
-        expected, got = torch.view_as_real(expected), torch.view_as_real(got)
-    if expected.numel() == 0:
-        return True, True, 0.0, 0.0
-    a, b = expected.double(), got.double()
-    both_nan = a.isnan() & b.isnan()
-    identical = both_nan | ((a == b) & (a.signbit() == b.signbit()))
-    if bool(identical.all()):
-        return True, True, 0.0, 0.0
-    relative, absolute = _TOLERANCE.get(expected.dtype, (1.3e-6, 1e-5))
-    close = bool(torch.isclose(b, a, rtol=relative, atol=absolute, equal_nan=True).all())
-    finite = a.isfinite() & b.isfinite()
-    if not bool(finite.any()):
-        return False, close, None, None
-    difference = (a - b).abs()[finite]
-    scale = a.abs()[finite].clamp_min(torch.finfo(torch.float64).tiny)
-    return False, close, float(difference.max()), float((difference / scale).max())
-
-
-def compare(expected, got):
-    """How one arm's outputs differ from eager's, as fields of an arm's entry."""
-    if len(expected) != len(got):
-        return {"equal": False, "max_abs_err": None, "max_rel_err": None, "error_note": "differs: another number of outputs"}
-    exact, close, worst_abs, worst_rel, where = True, True, 0.0, 0.0, None
-    for number, (a, b) in enumerate(zip(expected, got)):
-        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-            same, near, absolute, relative = _compare_tensor(a, b)
-        else:
-            same = type(a) is type(b) and (a == b or (a != a and b != b))
-            near, absolute, relative = same, 0.0 if same else None, 0.0 if same else None
-        exact, close = exact and same, close and near
-        if not near and where is None:
-            where = number
-        worst_abs = None if absolute is None or worst_abs is None else max(worst_abs, absolute)
-        worst_rel = None if relative is None or worst_rel is None else max(worst_rel, relative)
-    note = "bit for bit" if exact else "within tolerance" if close else f"differs in output {where}"
-    return {"equal": close, "max_abs_err": worst_abs, "max_rel_err": worst_rel, "error_note": note}
-
-
-def _blas():
-    text = torch.__config__.show()
-    for name, mark in (("MKL", "BLAS_INFO=mkl"), ("OpenBLAS", "BLAS_INFO=open"), ("BLIS", "BLAS_INFO=flame"), ("Accelerate", "BLAS_INFO=accelerate")):
-        if mark in text:
-            return name
-    return "generic"
-
-
-def _allocator():
-    preload = os.environ.get("LD_PRELOAD", "")
-    for name in ("jemalloc", "tcmalloc", "mimalloc"):
-        if name in preload:
-            return name
-    tuned = [name for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_ARENA_MAX") if name in os.environ]
-    return "malloc" + (f" ({', '.join(tuned)} set)" if tuned else "")
-
-
-def _load_note(cpus):
-    load = os.getloadavg()[0]
-    return f"load {load:.1f} on {cpus} CPUs" + (": other programs are running, expect noise" if load > 0.7 * cpus else "")
+@contextlib.contextmanager
+def _threads(count):
+    before = torch.get_num_threads()
+    if count:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        if count:
+            torch.set_num_threads(before)
 
 
 class Timer:
-    """One `time` request."""
+    """One `time` request. `peer`: what Inductor's process is asked to open; `cold_ms`: {arm id: compile time in a fresh process}."""
 
-    def __init__(self, target, recording, devices, *, no_grad, progress, cancelled):
+    def __init__(self, target, recording, devices, *, no_grad, progress, cancelled, peer=None, cold_ms=None):
         self.target, self.recording, self.no_grad = target, recording, no_grad
         self.devices = {device["id"]: device for device in devices}
         self.progress, self.cancelled = progress, cancelled
         self.extension = _native.ready()
-        self.plain_results = None
+        self.peer, self.cold_ms = peer, cold_ms or {}
+        self._inductor = None
 
-    def _arm(self, arm_id):
-        """(entry of the report, callable or None)."""
-        name, options = ARMS[arm_id]
-        entry = {
-            "id": arm_id,
-            "name": name,
-            "available": True,
-            "reason": "",
-            "samples_us": [],
-            "median_us": None,
-            "iqr_us": None,
-            "n": 0,
-            "compile_ms": 0.0,
-            "break_even_calls": None,
-            "ratio": None,
-            "verdict": None,
-            "equal": True,
-            "max_abs_err": None,
-            "max_rel_err": None,
-            "error_note": "",
-        }
-        if options is None:
-            return entry, self.target.function
-        device = self.devices.get(options["device"].partition("_")[0], {"available": False, "reason": "this build has no such device"})
-        if not device["available"]:
-            entry.update(available=False, reason=device.get("reason") or "the device is not available", equal=False)
-            return entry, None
-        settings = dict(options, fullgraph=self.target.options["fullgraph"])
-        if arm_id == "cpu" and self.target.options["plan"]:
-            settings["plan"] = self.target.options["plan"]
+    def inductor(self):
+        """Inductor's process, started at first; raises Unavailable."""
+        if self._inductor is None:
+            try:
+                if self.peer is None:
+                    raise Unavailable("the target can't be opened again")
+                self._inductor = Inductor(self.peer | {"no_grad": self.no_grad, "threads": torch.get_num_threads()})
+            except Unavailable as why:
+                self._inductor = why
+        if isinstance(self._inductor, Unavailable):
+            raise self._inductor
+        return self._inductor
+
+    def run(self, wanted, rounds, budget_s, *, full=False, threads=None, block_ms=1.0):
+        """The `Timings` of core/protocol/README.md. `full`: with the double-precision reference, compile costs and the roofline."""
+        wanted = ["eager", "eager_aa", *[arm for arm in wanted if arm not in ("eager", "eager_aa")]]
+        self.arms = [arm_kinds.make(arm_id, self) for arm_id in wanted]
+        self.reference, self.double_note, self.roofline = None, "", None
+        self.warnings = []
         try:
-            compiled = self.extension.compile(self.target.function, name=self.target.name, target_id=self.target.name, **settings)
-        except (ValueError, RuntimeError) as error:
-            entry.update(available=False, reason=str(error), equal=False)
-            return entry, None
-        return entry, compiled
+            with _threads(threads), self.recording.staged(no_grad=self.no_grad):
+                self._first_calls(full)
+                outcome = self._measure(rounds, budget_s, full, block_ms)
+                return self._result(outcome, block_ms)
+        finally:
+            if isinstance(self._inductor, Inductor):
+                self._inductor.close()
 
-    def _first_run(self, entry, function):
-        """Runs an arm once from the recorded state: outputs, error, compile time."""
+    # ---- before the clock
+
+    def _first_calls(self, full):
+        eager = None
+        taken = {}
+        for arm in self.arms:
+            self.progress(f"first run: {arm.entry['name']}")
+            arm.open()
+            if not arm.entry["available"]:
+                continue
+            result, elapsed = arm.first_call()
+            if elapsed is None or arm.kind == "peer":
+                continue
+            recording = self.recording
+            taken[arm.id] = outputs.flatten(result) + outputs.flatten(recording.args) + outputs.flatten(recording.kwargs)
+            if arm.id == "eager":
+                eager = taken[arm.id]
+                arm.entry.update(error_note="the reference", max_abs_err=0.0, max_rel_err=0.0)
+            elif eager is not None:
+                arm.entry.update(outputs.compare(eager, taken[arm.id]))
+        if full and eager is not None:
+            self._double(eager, taken)
+        self.prepare = self.recording.restore if self._changes_state() else None
+        for arm in self.arms:
+            if arm.entry["available"]:
+                if full and arm.kind == "breakline":
+                    self.progress(f"compiling again: {arm.entry['name']}")
+                    arm.entry["compile"] = compile_cost.of(arm, self.recording, self.extension, self.cold_ms.get(arm.id))
+                arm.settle()
+
+    def _double(self, eager, taken):
+        """Errors of all arms against the same call in double precision."""
+        self.progress("the same call in double precision")
         recording = self.recording
         recording.restore()
-        start = time.perf_counter_ns()
         try:
-            result = function(*recording.args, **recording.kwargs)
+            with double.DoublePrecision():
+                result = self.target.function(*recording.args, **recording.kwargs)
+            reference = outputs.flatten(result) + outputs.flatten(recording.args) + outputs.flatten(recording.kwargs)
         except Exception as error:
-            entry.update(available=False, equal=False, reason=f"{describe(error)['type']}: {str(error).splitlines()[0] if str(error) else ''}")
-            return False
-        elapsed = (time.perf_counter_ns() - start) / 1e6
-        outputs = flatten(result) + flatten(recording.args) + flatten(recording.kwargs)
-        if entry["id"] == "eager":
-            self.plain_results = outputs
-            entry.update(error_note="the reference", max_abs_err=0.0, max_rel_err=0.0)
-        elif self.plain_results is not None:
-            entry.update(compare(self.plain_results, outputs))
-        if function is not self.target.function:
-            self._note_compilation(entry, function, elapsed)
-        return True
+            lines = str(error).splitlines()
+            self.double_note = f"the call can't be made in double precision: {type(error).__name__}{': ' + lines[0] if lines else ''}"
+            return
+        share = outputs.errors_against(reference, eager)[1]
+        self.double_note = double.check(eager, reference, share)
+        if self.double_note:
+            return
+        for arm in self.arms:
+            if arm.id in taken:
+                worst, share = outputs.errors_against(reference, taken[arm.id])
+                arm.entry.update(double_abs_err=worst, double_rel_err=share)
 
-    @staticmethod
-    def _note_compilation(entry, compiled, elapsed):
-        """Compile time of an arm, and which of its graphs did not run on its device and why."""
-        segments = compiled.target_report()["segments"]
-        entry["compile_ms"] = sum(s["trace_us"] + s["compile_us"] for s in segments) / 1e3 or elapsed
-        wanted = ARMS[entry["id"]][1]["device"]
-        graphs = [s for s in segments if s["ops"]]
-        others = [s for s in graphs if s["plan"] not in (wanted, wanted.partition("_")[0])]
-        if others:
-            why = others[0]["plan_reason"] or f"plan {others[0]['plan']}"
-            entry["reason"] = f"{len(others)} of {len(graphs)} graphs ran as {others[0]['plan']}: {why}"
+    def _changes_state(self):
+        """Whether a call changes what it can see, so that each timed call has to start from the recorded state."""
+        first = self.arms[0]
+        if not first.entry["available"]:
+            return True
+        self.recording.restore()
+        first.call()
+        return self.recording.changed()
 
-    def run(self, arms, rounds, budget_s):
-        """The `Timings` of core/protocol/README.md."""
-        wanted = ["eager", "eager_aa", *[arm for arm in arms if arm not in ("eager", "eager_aa")]]
-        recording = self.recording
-        entries, runs = [], []
-        with recording.staged(no_grad=self.no_grad):
-            for arm_id in wanted:
-                entry, function = self._arm(arm_id)
-                self.progress(f"first run: {entry['name']}")
-                entries.append(entry)
-                if function is not None and self._first_run(entry, function):
-                    runs.append((arm_id, self._runner(function), recording.restore))
-            outcome = {"arms": [], "rounds": 0, "warmup": 0}
-            if runs and runs[0][0] == "eager":
-                self.progress(f"timing {len(runs)} arms")
-                outcome = self.extension.measure_rounds(
-                    runs, rounds=rounds, least_rounds=min(5, rounds), budget_s=budget_s, seed=0, cancelled=self.cancelled
-                )
-        return self._result(entries, outcome)
+    # ---- the clock
 
-    def _runner(self, function):
-        args, kwargs = self.recording.args, self.recording.kwargs
-        if kwargs:
-            return lambda: function(*args, **kwargs)
-        return lambda: function(*args)
+    def _measure(self, rounds, budget_s, full, block_ms):
+        ready = [arm for arm in self.arms if arm.entry["available"]]
+        self.recording.restore()
+        if not ready or ready[0].id != "eager":
+            return {"arms": [], "rounds": 0, "warmup": 0}
+        compiled = next((arm for arm in ready if arm.id == "cpu"), None)
+        if full and compiled is not None:
+            self.progress("what the machine can do")
+            self.roofline = roofline.of(self.extension, compiled)
+            self.recording.restore()
+        self.progress(f"timing {len(ready)} arms")
+        outcome = self.extension.measure_rounds(
+            [arm.measured(self.prepare) for arm in ready],
+            rounds=rounds or (FULL_ROUNDS if full else QUICK_ROUNDS),
+            least_rounds=min(5, rounds or 5),
+            budget_s=budget_s,
+            seed=0,
+            cancelled=self.cancelled,
+            block_ms=block_ms,
+            precision=0.0 if rounds else FULL_PRECISION if full else QUICK_PRECISION,
+        )
+        for arm in ready:
+            arm.entry["recompiles"] = arm.recompiles()
+        return outcome
 
-    def _result(self, entries, outcome):
-        samples = {arm["id"]: arm["samples_us"] for arm in outcome["arms"]}
-        baseline, again = samples.get("eager"), samples.get("eager_aa")
-        warnings, noise = [], None
+    # ---- the answer
+
+    def _result(self, outcome, block_ms):
+        samples = {arm["id"]: arm for arm in outcome["arms"]}
+        baseline, again = (samples.get(name, {}).get("samples_us") for name in ("eager", "eager_aa"))
+        load = machine.load(outcome)
+        noise = None
         if baseline:
-            noise_pair = self.extension.measure_compare(baseline, again, baseline, again)["ratio"]
-            noise = {"ratio": noise_pair["value"], "low": noise_pair["low"], "high": noise_pair["high"]}
-            if not 0.9 <= noise["ratio"] <= 1.11:
-                warnings.append(f"two runs of the same eager code differ by a factor of {noise['ratio']:.2f}: the machine is busy")
-        for entry in entries:
-            taken = samples.get(entry["id"])
-            if not taken:
-                continue
-            result = self.extension.measure_compare(baseline, taken, baseline, again)
-            summary = result["summary"]
-            entry.update(samples_us=taken, median_us=summary["median"], iqr_us=[summary["q1"], summary["q3"]], n=summary["count"])
-            if entry["id"] in ("eager", "eager_aa"):
-                continue
-            entry.update(ratio=result["ratio"], verdict=result["verdict"])
-            saved = entries[0]["median_us"] - entry["median_us"]
-            if saved > 0:
-                entry["break_even_calls"] = int(entry["compile_ms"] * 1e3 / saved) + 1
-            if not entry["equal"]:
-                warnings.append(f"{entry['name']}: the output {entry['error_note']} from eager's")
-        if not baseline:
-            warnings.append(f"eager can't be timed: {entries[0]['reason'] or 'no samples'}")
-        cpus = len(os.sched_getaffinity(0))
+            pair = self.extension.measure_compare(baseline, [], again)["ratio"]
+            noise = {"ratio": pair["value"], "low": pair["low"], "high": pair["high"]}
+        else:
+            self.warnings.append(f"eager can't be timed: {self.arms[0].entry['reason'] or 'no samples'}")
+        for arm in self.arms:
+            if samples.get(arm.id, {}).get("samples_us"):
+                self._fill(arm, samples[arm.id], baseline, again)
+        self._warn(load, noise)
         return {
             "schema": report.SCHEMA,
             "target": self.target.name,
-            "device_notes": {name: self.devices[name].get("name") or self.devices[name].get("reason", "") for name in self.devices},
+            "device_notes": {name: device.get("name") or device.get("reason", "") for name, device in self.devices.items()},
             "threads": torch.get_num_threads(),
-            "blas": _blas(),
-            "allocator": _allocator(),
+            "blas": machine.blas(),
+            "allocator": machine.allocator(),
             "rounds": outcome["rounds"],
             "warmup": outcome["warmup"],
-            "load_note": _load_note(cpus),
-            "arms": entries,
+            "block_ms": block_ms,
+            "load": load,
+            "load_note": machine.load_note(load),
+            "arms": [arm.entry for arm in self.arms],
             "noise": noise,
-            "warnings": warnings,
+            "roofline": self.roofline,
+            "double_note": self.double_note,
+            "warnings": self.warnings,
         }
+
+    def _fill(self, arm, taken, baseline, again):
+        """An arm's numbers."""
+        entry, name = arm.entry, arm.entry["name"]
+        result = self.extension.measure_compare(baseline, again, taken["samples_us"])
+        summary, means = result["summary"], taken["means_us"]
+        entry.update(
+            samples_us=taken["samples_us"],
+            median_us=summary["median"],
+            mean_us=sum(means) / len(means),
+            iqr_us=[summary["q1"], summary["q3"]],
+            n=summary["count"],
+            calls=taken["calls"],
+        )
+        if self.roofline and (arm.device in (None, "cpu")):
+            entry["roof_percent"] = 100 * self.roofline["floor_us"] / entry["median_us"]
+            if entry["roof_percent"] > 100:
+                self.warnings.append(f"{name}: faster than the machine's floor, so the count of work or the measured peak is wrong")
+        if arm.id in ("eager", "eager_aa"):
+            return
+        entry["ratio"] = result["ratio"]
+        if not entry["equal"]:
+            self.warnings.append(f"{name}: the output {entry['error_note']} from eager's")
+        if entry["recompiles"]:
+            entry["verdict_note"] = f"{entry['recompiles']} graphs were compiled while it was timed"
+            self.warnings.append(f"{name}: {entry['verdict_note']}, so it has no verdict")
+            return
+        entry["verdict"] = result["verdict"]
+        if arm.id in arm_kinds.CONTROLS and entry["verdict"] != "cannot tell":
+            self.warnings.append(f"eager itself is {entry['verdict']} in Inductor's process: compare Inductor with that row")
+        saved = self.arms[0].entry["median_us"] - entry["median_us"]
+        cost = (entry["compile"] or {}).get("cold_ms") or entry["compile_ms"]
+        if saved > 0 and cost and entry["verdict"] == "faster":
+            entry["break_even_calls"] = int(cost * 1e3 / saved) + 1
+
+    def _warn(self, load, noise):
+        if load["kept_loaded"]:
+            self.warnings.append(
+                f"other programs used {load['others']:.2f} CPUs nearly all the time: too few undisturbed rounds, so these are times of a busy machine"
+            )
+        if noise and not 0.9 <= noise["ratio"] <= 1.11:
+            self.warnings.append(f"two runs of the same eager code differ by a factor of {noise['ratio']:.2f}: the machine is busy")

@@ -30,6 +30,7 @@ class Workspace:
         self.last_report = None
         self._text = None
         self._entries = {}
+        self._cold = None  # compile times of the process's first run: {target: {arm: ms}}
         standin.install()
 
     # ---- requests
@@ -87,7 +88,7 @@ class Workspace:
             target.compiled.configure(device=self.device, plan=target.options["plan"])
         return self._again(started, lambda target: True)
 
-    def time(self, target=None, arms=None, rounds=30, budget_s=10.0):
+    def time(self, target=None, arms=None, rounds=None, budget_s=10.0, full=False, threads=None, block_ms=1.0):
         self._need_open()
         if self.recorder is None:
             raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to time.")
@@ -103,11 +104,20 @@ class Workspace:
             no_grad=self.no_grad,
             progress=lambda text: self.server.progress("measure", text),
             cancelled=self.server.requests.interrupted,
+            peer={"open": self._given | {"train": self.train, "no_grad": self.no_grad, "text": self._text}, "index": list(self.recorder.recordings).index(chosen)},
+            cold_ms=self._cold.get(chosen),
         )
         self.recorder.paused = True
         self.server.capture.begin("recompile", muted=True)
         try:
-            result = timer.run(list(arms or timing.ARMS), max(1, int(rounds)), float(budget_s))
+            result = timer.run(
+                list(arms or (timing.ARMS if full else timing.QUICK)),
+                max(1, int(rounds)) if rounds else None,
+                float(budget_s),
+                full=bool(full),
+                threads=max(1, int(threads)) if threads else None,
+                block_ms=max(0.01, float(block_ms)),
+            )
         finally:
             self.recorder.paused = False
             self.server.capture.flush()
@@ -351,6 +361,11 @@ class Workspace:
             for segment in entry["segments"]:
                 spent["trace"] += segment["trace_us"] / 1e3
                 spent["compile"] += segment["compile_us"] / 1e3
+        if self._cold is None:
+            self._cold = {
+                target: {self.device: sum(s["trace_us"] + s["compile_us"] for s in entry["segments"]) / 1e3}
+                for target, entry in zip(called[:1], result["targets"])
+            }
         total = (time.perf_counter() - started) * 1e3
         result["output"] = output
         result["timing_ms"] = {"run": run_ms, "trace": spent["trace"], "compile": spent["compile"], "total": total}

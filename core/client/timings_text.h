@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Timings as text for a terminal.
+#pragma once
+#include <string>
+
+#include "core/client/report_text.h"
+
+namespace breakline::client {
+
+/// The table of arms with median, spread, ratio and verdict, below it what holds for all of them: noise,
+/// compile times, floor, warnings. Columns that no arm fills are left out.
+std::string timings_text(const protocol::Timings& timings, const TextOptions& options);
+
+}  // namespace breakline::client
