@@ -1,277 +1,272 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/cpu/cpu_plan.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 
-#include "core/cpu/jit_loader.h"
-#include "core/cpu/parallel.h"
+#include "core/cpu/frozen.h"
+#include "core/cpu/kernel_plan.h"
+#include "core/cpu/passes/table.h"
+#include "core/graph/op_table.h"
 #include "core/graph/profile.h"
-#include "core/schedule/memory.h"
-#include "core/schedule/schedule.h"
 #include "core/torch/ambient.h"
 #include "core/torch/node_runner.h"
-#include "core/torch/slots.h"
-#include "core/torch/tensor.h"
+#include "core/torch/pass_tools.h"
 
 namespace breakline::cpu {
 namespace {
 
 using graph::Graph;
-using graph::ValueId;
-using schedule::Storage;
+using graph::ObjectHandle;
 
-/// Fresh memory of megabytes comes in pages of 4 KiB, each a fault of a microsecond or more when it is first
-/// written, which is slower than any kernel. Asks the system for large pages where it leaves that to
-/// programs; no more than a hint.
-void prefer_large_pages(void* data, int64_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr uintptr_t kPage = 2 << 20;
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes)) / kPage * kPage;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
+constexpr std::pair<std::string_view, LibraryUse> kUses[] = {
+    {"never", LibraryUse::kNever}, {"measured", LibraryUse::kMeasured}, {"always", LibraryUse::kAlways}};
+
+LibraryUse& library_use() {
+  static LibraryUse use = [] {
+    const char* wanted = std::getenv("BREAKLINE_LIBRARY");
+    return find_library_use(wanted ? wanted : "").value_or(LibraryUse::kMeasured);
+  }();
+  return use;
 }
-constexpr int64_t kLarge = 4 << 20;
 
-/// 64-byte aligned bytes.
-class Arena {
+/// A graph after passes, ready to run.
+class Form {
  public:
-  explicit Arena(int64_t bytes) {
-    constexpr size_t kAlign = 64;
-    const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
-    data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
-    if (data_ && bytes >= kLarge) prefer_large_pages(data_, bytes);
+  /// Null with a reason in `log.fault` when it can't be made.
+  static std::unique_ptr<Form> make(const Graph& graph, std::span<const graph::Pass> passes,
+                                    graph::PassLog& log) {
+    graph::Rewrite rewrite(graph);
+    if (!graph::run_passes(passes, rewrite, torch::pass_tools(), log)) return nullptr;
+    graph::Split parts = graph::split(rewrite);
+    if (log.fault = graph::verify(*parts.main); !log.fault.empty()) return nullptr;
+    auto form = std::make_unique<Form>(parts);
+    form->plan_ = make_kernel_plan(parts.main, std::move(parts.origin), &log.fault);
+    return form->plan_ ? std::move(form) : nullptr;
   }
-  ~Arena() { std::free(data_); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  /// Null when out of memory.
-  char* data() const { return data_; }
+  explicit Form(const graph::Split& parts)
+      : frozen_(parts),
+        given_(parts.main->inputs.size() - parts.kept.size()),
+        total_(parts.main->inputs.size()) {}
+
+  /// Whether it can run now; else why not, for good.
+  bool ready(ObjectHandle const* inputs, std::string* why) {
+    switch (frozen_.refresh(inputs)) {
+      case FrozenValues::State::kReady:
+        return true;
+      case FrozenValues::State::kFailed:
+        *why = "weights could not be prepared";
+        break;
+      case FrozenValues::State::kUnstable:
+        *why = "weights change from call to call";
+        break;
+    }
+    frozen_.clear();
+    return false;
+  }
+  /// After ready() with these inputs.
+  int run(ObjectHandle const* inputs, ObjectHandle* outputs) {
+    if (given_ == total_) return plan_->run(inputs, outputs);
+    constexpr size_t kInline = 256;
+    std::array<ObjectHandle, kInline> room;
+    std::vector<ObjectHandle> heap;
+    ObjectHandle* all = room.data();
+    if (total_ > kInline) {
+      heap.resize(total_);
+      all = heap.data();
+    }
+    std::copy(inputs, inputs + given_, all);
+    std::copy(frozen_.values().begin(), frozen_.values().end(), all + given_);
+    return plan_->run(all, outputs);
+  }
+  const graph::PlanInfo& info() const { return plan_->info(); }
+  std::string dump(std::string_view stage) const { return plan_->dump(stage); }
+  void release() { frozen_.clear(); }
 
  private:
-  char* data_;
+  FrozenValues frozen_;
+  size_t given_, total_;
+  std::unique_ptr<graph::Plan> plan_;
 };
 
-/// Outputs that no cache would hold until somebody reads them.
-bool writes_far(const schedule::Kernel& kernel) {
-  constexpr int64_t kFar = 16 << 20;
-  return std::any_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const schedule::Store& store) {
-    int64_t n = graph::item_size(store.buffer.dtype);
-    for (size_t d = 0; d < kernel.dims.size(); ++d) n *= store.buffer.strides[d] == 0 ? 1 : kernel.dims[d];
-    return n >= kFar;
+/// Whether library passes change anything is known only after they ran; this is the cheap question before.
+bool has_library_work(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const graph::Node& node) {
+    static constexpr graph::OpKind kKinds[] = {graph::OpKind::kConv, graph::OpKind::kMatmul,
+                                               graph::OpKind::kNorm};
+    return node.op && std::find(std::begin(kKinds), std::end(kKinds), node.op->kind) != std::end(kKinds);
   });
 }
 
-/// A kernel's buffer at run time: a tensor in a slot, or bytes of the arena.
-struct Operand {
-  ValueId slot = graph::kNoValue;
-  int64_t offset = 0;  ///< in bytes, from the tensor's first element or from the arena's
-};
-
-struct Step {
-  std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
-  std::shared_ptr<const CompiledKernel>
-      streaming;                             ///< the same for outputs far larger than the cache, or null
-  size_t inputs = 0;                         ///< of `operands`
-  int node = -1;                             ///< extern node, or the kernel's first
-  int64_t units = 0, work = 1, piece = 256;  ///< see run_kernel
-  std::vector<Operand> operands;             ///< inputs, then outputs
-  std::vector<ValueId> made;                 ///< output tensors to allocate
-  std::vector<ValueId> dies;
-  std::unique_ptr<torch::NodeRunner> runner;
-};
-
-class GilRelease {
- public:
-  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
-  ~GilRelease() {
-    if (state_) PyEval_RestoreThread(state_);
+/// Nodes before and after each pass, and the graph where it is kept.
+std::string passes_text(const FormInfo& form) {
+  std::string text = "form " + form.name + (form.log.fault.empty() ? "" : ": " + form.log.fault) + "\n";
+  for (const graph::PassRecord& p : form.log.passes) {
+    text += p.name + " " + std::to_string(p.before) + " -> " + std::to_string(p.after) + "\n" + p.graph;
   }
-  GilRelease(const GilRelease&) = delete;
-  GilRelease& operator=(const GilRelease&) = delete;
-
- private:
-  PyThreadState* state_;
-};
+  return text;
+}
 
 class CpuPlan final : public graph::Plan {
  public:
-  explicit CpuPlan(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+  explicit CpuPlan(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {
+    infos_[kPlain].name = "plain";
+    infos_[kLibrary].name = "library";
+  }
 
-  /// False with a sentence in `why` when a kernel can't be made.
   bool build(std::string* why) {
-    const auto start = std::chrono::steady_clock::now();
-    schedule::Options options;
-    options.rows = true;
-    options.through_views = true;
-    options.threads = kernel_threads();
-    const schedule::Schedule plan = schedule::build_schedule(*graph_, options);
-    Jit* jit = nullptr;
-    if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
-    const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
-    arena_bytes_ = memory.bytes;
-    schedule_ = {schedule::print_order(plan, *graph_), plan.kernels};
-    for (const schedule::Step& from : plan.order) {
-      Step step;
-      graph::KernelInfo info;
-      if (from.kernel >= 0) {
-        const schedule::Kernel& kernel = plan.kernels[static_cast<size_t>(from.kernel)];
-        if (!(step.code = jit->compile(kernel, why))) return false;
-        if (writes_far(kernel) && schedule::can_stream(kernel)) {
-          schedule::Kernel past = kernel;
-          past.streaming = true;
-          std::string ignored;
-          step.streaming = jit->compile(past, &ignored);
-        }
-        add_kernel(kernel, plan, memory, step);
-        info = {kernel.name, "cpu", kernel.nodes, "",
-                [jit, kernel] { return jit->text(kernel, Listing::kIr); }};
-      } else {
-        step.node = from.node;
-        step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
-        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, "", {}};
-      }
-      for (const ValueId id : from.dies) {
-        if (plan.storage[static_cast<size_t>(id)] == Storage::kTensor) step.dies.push_back(id);
-      }
-      steps_.push_back(std::move(step));
-      info_.kernels.push_back(std::move(info));
-    }
-    info_.plan = "cpu";
-    if (plan.kernels.empty()) info_.reason = "nothing to fuse: PyTorch's own kernels";
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-    info_.compile_us = took.count();
+    graph::PassLog& log = infos_[kPlain].log;
+    forms_[kPlain] = Form::make(*graph_, plain_passes(), log);
+    if (!forms_[kPlain] && !make_bare(why)) return false;
+    settled_ = library_use() == LibraryUse::kNever || !has_library_work(*graph_);
     return true;
   }
 
-  int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
-    return torch::run_in_slots(*graph_, inputs, outputs,
-                               [this](PyObject** slots) { return run_with_arena(slots); });
+  int run(ObjectHandle const* inputs, ObjectHandle* outputs) override {
+    if (settled_ && used_ == kPlain) return run_plain(inputs, outputs);
+    if (!settled_) return run_unsettled(inputs, outputs);
+    return run_library(inputs, outputs);
   }
 
-  const graph::PlanInfo& info() const override { return info_; }
+  const graph::PlanInfo& info() const override {
+    return used_ == kLibrary ? forms_[kLibrary]->info() : plain_info();
+  }
 
+  /// The stages of the form in use; "passes": what each of its passes has done.
   std::string dump(std::string_view stage) const override {
-    if (stage == "schedule") return schedule_.order_text;
-    std::string text;
-    std::string why;
-    Jit* jit = schedule_.kernels.empty() ? nullptr : load_jit(&why);
-    for (const schedule::Kernel& kernel : schedule_.kernels) {
-      if (stage == "kernel-ir") text += schedule::print(kernel) + "\n";
-      if (stage == "llvm" && jit) text += jit->text(kernel, Listing::kIr) + "\n";
-      if (stage == "asm" && jit) text += jit->text(kernel, Listing::kAssembly) + "\n";
+    if (stage == "passes") return passes_text(infos_[used_]);
+    if (used_ == kLibrary) return forms_[kLibrary]->dump(stage);
+    return forms_[kPlain] ? forms_[kPlain]->dump(stage) : bare_->dump(stage);
+  }
+
+  std::vector<FormInfo> forms() const {
+    std::vector<FormInfo> all;
+    for (const int which : {kPlain, kLibrary}) {
+      if (which == kLibrary && !forms_[which] && infos_[which].fault.empty()) continue;
+      all.push_back(infos_[which]);
+      all.back().chosen = used_ == which;
     }
-    return text;
+    return all;
   }
 
  private:
-  void add_kernel(const schedule::Kernel& kernel, const schedule::Schedule& plan,
-                  const schedule::MemoryPlan& memory, Step& step) {
-    step.units = kernel.units();
-    step.work = kernel.reduced();
-    if (kernel.reduce_count > 0)
-      step.piece = kernel.reduce_begin + kernel.reduce_count == static_cast<int>(kernel.dims.size()) ? 1 : 64;
-    step.node = kernel.nodes.front();
-    const auto add = [&](const schedule::Buffer& buffer) {
-      const auto id = static_cast<size_t>(buffer.value);
-      const bool scratch = plan.storage[id] == Storage::kScratch;
-      const int64_t offset = buffer.offset * graph::item_size(buffer.dtype);
-      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[id] + offset}
-                                      : Operand{buffer.value, offset});
-      return scratch;
-    };
-    for (const schedule::Buffer& input : kernel.inputs) add(input);
-    step.inputs = step.operands.size();
-    for (const schedule::Store& store : kernel.outputs) {
-      if (!add(store.buffer)) step.made.push_back(store.buffer.value);
-    }
+  enum Which : uint8_t { kPlain, kLibrary };
+  static constexpr int kRounds = 4;  ///< runs of each form that are compared
+  /// The library form is left only for one that is clearly faster: what is measured in a few runs is not
+  /// exact.
+  static constexpr double kClearly = 0.97;
+
+  /// The graph as it is, without passes.
+  bool make_bare(std::string* why) {
+    if (bare_) return true;
+    bare_ = make_kernel_plan(graph_, {}, why);
+    return bare_ != nullptr;
+  }
+  const graph::PlanInfo& plain_info() const {
+    return forms_[kPlain] ? forms_[kPlain]->info() : bare_->info();
   }
 
-  /// The plan's arena serves one call at a time; a call inside a call (or from another thread) brings its
-  /// own.
-  int run_with_arena(PyObject** slots) {
-    if (arena_bytes_ == 0) return run_steps(slots, nullptr);
-    if (busy_.exchange(true)) {
-      const Arena own(arena_bytes_);
-      return run_in(own, slots);
+  int run_plain(ObjectHandle const* inputs, ObjectHandle* outputs) {
+    if (forms_[kPlain]) {
+      if (forms_[kPlain]->ready(inputs, &infos_[kPlain].fault)) return forms_[kPlain]->run(inputs, outputs);
+      std::string why;
+      if (!make_bare(&why)) bare_ = torch::make_replay_plan(graph_, why);
+      dropped_ = std::move(forms_[kPlain]);
     }
-    if (!arena_) arena_ = std::make_unique<Arena>(arena_bytes_);
-    const int failed = run_in(*arena_, slots);
-    busy_ = false;
+    return bare_->run(inputs, outputs);
+  }
+
+  /// The library form is not to be used any more. It may be running in another thread, so it stays.
+  void give_up_library(std::string why) {
+    infos_[kLibrary].fault = std::move(why);
+    used_ = kPlain;
+    settled_ = true;
+  }
+
+  int run_library(ObjectHandle const* inputs, ObjectHandle* outputs) {
+    std::string why;
+    if (!forms_[kLibrary]->ready(inputs, &why)) {
+      give_up_library(why);
+      return run_plain(inputs, outputs);
+    }
+    const int failed = forms_[kLibrary]->run(inputs, outputs);
+    if (failed >= 0)
+      give_up_library("a call failed");  // the plain form decides whether that is the program's error
     return failed;
   }
-  int run_in(const Arena& arena, PyObject** slots) const {
-    if (arena.data()) return run_steps(slots, arena.data());
-    PyErr_NoMemory();
-    return steps_.front().node;
+
+  /// The first run takes the plain form; the second makes the other one; then they take turns.
+  int run_unsettled(ObjectHandle const* inputs, ObjectHandle* outputs) {
+    if (!forms_[kLibrary]) {
+      const bool first =
+          runs_++ == 0 || graph::kernel_times;  // a profiled run is told in the form that info() tells of
+      if (first && library_use() == LibraryUse::kMeasured) return run_plain(inputs, outputs);
+      make_library();
+      if (settled_) return run_plain(inputs, outputs);
+    }
+    if (library_use() == LibraryUse::kAlways) {
+      used_ = kLibrary;
+      settled_ = true;
+      return run_library(inputs, outputs);
+    }
+    if (graph::kernel_times) return run_library(inputs, outputs);  // the form that info() tells of
+    return run_turn(inputs, outputs);
   }
 
-  int run_steps(PyObject** slots, char* arena) const {
-    if (graph::kernel_times) return run_timed(slots, arena);
-    for (const Step& step : steps_) {
-      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
-      if (!fine) return step.node;
-      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
-    }
-    return -1;
+  void make_library() {
+    graph::PassLog& log = infos_[kLibrary].log;
+    auto form = Form::make(*graph_, library_passes(), log);
+    if (!form) return give_up_library(log.fault);
+    const bool changed =
+        std::any_of(log.passes.begin(), log.passes.end(),
+                    [](const graph::PassRecord& record) { return record.library_calls > 0; });
+    if (!changed) return give_up_library("nothing for the libraries");
+    forms_[kLibrary] = std::move(form);
+    used_ = kLibrary;
   }
 
-  /// As run_steps, with each step's time told; steps and kernels of the info are the same list.
-  int run_timed(PyObject** slots, char* arena) const {
-    graph::KernelTimes* times = graph::kernel_times;
-    for (size_t k = 0; k < steps_.size(); ++k) {
-      const Step& step = steps_[k];
-      const int64_t start = graph::profile_clock_ns();
-      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
-      if (!fine) return step.node;
-      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
-      times->add(k, graph::profile_clock_ns() - start);
+  int run_turn(ObjectHandle const* inputs, ObjectHandle* outputs) {
+    const Which which = turns_ % 2 == 0 ? kLibrary : kPlain;
+    std::string why;
+    if (which == kLibrary && !forms_[kLibrary]->ready(inputs, &why)) {
+      give_up_library(why);
+      return run_plain(inputs, outputs);
     }
-    return -1;
-  }
-
-  bool run_kernel_step(const Step& step, PyObject** slots, char* arena) const {
-    for (const ValueId id : step.made) {
-      const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
-      if (!(slots[id] = torch::new_empty(meta.sizes, meta.strides, meta.dtype))) return false;
-      const int64_t bytes = meta.numel() * graph::item_size(meta.dtype);
-      if (bytes >= kLarge) prefer_large_pages(torch::data_ptr(slots[id]), bytes);
+    const auto start = std::chrono::steady_clock::now();
+    const int failed =
+        which == kLibrary ? forms_[kLibrary]->run(inputs, outputs) : run_plain(inputs, outputs);
+    const double us =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    if (failed >= 0) {
+      if (which == kLibrary) give_up_library("a call failed");
+      return failed;
     }
-    if (step.units == 0) return true;
-    constexpr size_t kMostBuffers = 64;
-    std::array<void*, kMostBuffers> buffers;
-    for (size_t i = 0; i < step.operands.size(); ++i) {
-      const Operand& operand = step.operands[i];
-      buffers[i] = operand.slot >= 0
-                       ? static_cast<char*>(torch::data_ptr(slots[operand.slot])) + operand.offset
-                       : arena + operand.offset;
+    // The first turn of each warms up its memory.
+    if (turns_ >= 2) {
+      double& best = infos_[which].best_us;
+      best = best > 0 ? std::min(best, us) : us;
     }
-    // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
-    const GilRelease release(step.units * step.work >= kGrain);
-    const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 64 == 0; };
-    const bool past =
-        step.streaming && std::all_of(buffers.begin() + static_cast<int64_t>(step.inputs),
-                                      buffers.begin() + static_cast<int64_t>(step.operands.size()), aligned);
-    run_kernel((past ? *step.streaming : *step.code).run, buffers.data(), step.units, step.work, step.piece);
-    return true;
+    if (++turns_ == 2 * (kRounds + 1) && !settled_) {
+      settled_ = true;
+      if (infos_[kPlain].best_us < kClearly * infos_[kLibrary].best_us) {
+        give_up_library("slower here");
+        forms_[kLibrary]->release();
+      }
+    }
+    return failed;
   }
 
   std::shared_ptr<const Graph> graph_;
-  std::vector<Step> steps_;
-  graph::PlanInfo info_;
-  struct {
-    std::string order_text;
-    std::vector<schedule::Kernel> kernels;
-  } schedule_;  ///< for dumps
-  int64_t arena_bytes_ = 0;
-  std::unique_ptr<Arena> arena_;
-  std::atomic<bool> busy_ = false;
+  std::array<std::unique_ptr<Form>, 2> forms_;
+  std::array<FormInfo, 2> infos_;
+  std::unique_ptr<graph::Plan> bare_;
+  std::unique_ptr<Form> dropped_;  ///< may be running in another thread
+  Which used_ = kPlain;
+  bool settled_ = true;
+  int64_t runs_ = 0, turns_ = 0;
 };
 
 /// Why the graph must be replayed, "" if it need not.
@@ -285,7 +280,21 @@ std::string why_replay(const Graph& graph) {
 
 }  // namespace
 
-std::unique_ptr<graph::Plan> make_cpu_plan(std::shared_ptr<const Graph> graph, const std::string& reason) {
+std::optional<LibraryUse> find_library_use(std::string_view name) {
+  for (const auto& [known, use] : kUses)
+    if (known == name) return use;
+  return std::nullopt;
+}
+
+void set_library_use(LibraryUse use) { library_use() = use; }
+
+std::vector<FormInfo> forms_of(const graph::Plan& plan) {
+  const auto* made = dynamic_cast<const CpuPlan*>(&plan);
+  return made ? made->forms() : std::vector<FormInfo>{};
+}
+
+std::unique_ptr<graph::Plan> make_cpu_plan(std::shared_ptr<const graph::Graph> graph,
+                                           const std::string& reason) {
   std::string why = reason.empty() ? why_replay(*graph) : reason;
   if (why.empty()) {
     auto plan = std::make_unique<CpuPlan>(graph);

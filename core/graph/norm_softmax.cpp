@@ -114,6 +114,8 @@ Outs batch_norm(const ShapeCall& call, const OpRow&) {
   const bool exact = is_channels_last(x->sizes, x->strides) || is_channels_last_3d(x->sizes, x->strides);
   const bool ambiguous = exact && !suggests_channels_last(x->sizes, x->strides);
   if (ambiguous && !is_contiguous(x->sizes, x->strides)) return std::nullopt;
+  // What reads as both is taken as contiguous.
+  if (!*training && is_contiguous(x->sizes, x->strides)) return finish(call, fresh(x->sizes, x->dtype, x->device));
   return finish(call, in_suggested_format(*x));
 }
 

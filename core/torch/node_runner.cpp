@@ -68,7 +68,9 @@ Operand operand_of(const graph::Arg& a) {
     o.id = a.id();
     return o;
   }
-  if (const graph::ArgSeq* seq = a.seq(); seq && (!a.object || holds_value(a))) {
+  // Tuples of constants are made once, as the program's own are.
+  const auto fixed = [&](const graph::ArgSeq& seq) { return !holds_value(a) && (a.object || seq.kind == graph::ArgSeq::kTuple); };
+  if (const graph::ArgSeq* seq = a.seq(); seq && !fixed(*seq)) {
     o.kind = Operand::kSequence;
     o.sequence = seq->kind;
     for (const graph::Arg& item : seq->items) o.items.push_back(operand_of(item));

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/cpu/kernel_plan.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+
+#include "core/cpu/jit_loader.h"
+#include "core/cpu/parallel.h"
+#include "core/graph/profile.h"
+#include "core/schedule/memory.h"
+#include "core/schedule/schedule.h"
+#include "core/torch/node_runner.h"
+#include "core/torch/slots.h"
+#include "core/torch/tensor.h"
+
+namespace breakline::cpu {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+using schedule::Storage;
+
+/// Fresh memory of megabytes comes in pages of 4 KiB, each a fault of a microsecond or more when it is first
+/// written, which is slower than any kernel. Asks the system for large pages where it leaves that to
+/// programs; no more than a hint.
+void prefer_large_pages(void* data, int64_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kPage = 2 << 20;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes)) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+constexpr int64_t kLarge = 4 << 20;
+
+/// 64-byte aligned bytes.
+class Arena {
+ public:
+  explicit Arena(int64_t bytes) {
+    constexpr size_t kAlign = 64;
+    const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
+    data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
+    if (data_ && bytes >= kLarge) prefer_large_pages(data_, bytes);
+  }
+  ~Arena() { std::free(data_); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  /// Null when out of memory.
+  char* data() const { return data_; }
+
+ private:
+  char* data_;
+};
+
+/// Outputs that no cache would hold until somebody reads them.
+bool writes_far(const schedule::Kernel& kernel) {
+  constexpr int64_t kFar = 16 << 20;
+  return std::any_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const schedule::Store& store) {
+    int64_t n = graph::item_size(store.buffer.dtype);
+    for (size_t d = 0; d < kernel.dims.size(); ++d) n *= store.buffer.strides[d] == 0 ? 1 : kernel.dims[d];
+    return n >= kFar;
+  });
+}
+
+/// A kernel's buffer at run time: a tensor in a slot, or bytes of the arena.
+struct Operand {
+  ValueId slot = graph::kNoValue;
+  int64_t offset = 0;  ///< in bytes, from the tensor's first element or from the arena's
+};
+
+struct Step {
+  std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
+  std::shared_ptr<const CompiledKernel>
+      streaming;                             ///< the same for outputs far larger than the cache, or null
+  size_t inputs = 0;                         ///< of `operands`
+  int node = -1;                             ///< extern node, or the kernel's first
+  int64_t units = 0, work = 1, piece = 256;  ///< see run_kernel
+  std::vector<Operand> operands;             ///< inputs, then outputs
+  std::vector<ValueId> made;                 ///< output tensors to allocate
+  std::vector<ValueId> dies;
+  std::unique_ptr<torch::NodeRunner> runner;
+};
+
+class GilRelease {
+ public:
+  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+class KernelPlan final : public graph::Plan {
+ public:
+  /// `origin`: the nodes that each node is to be known by; empty where they are the graph's own.
+  KernelPlan(std::shared_ptr<const Graph> graph, std::vector<std::vector<int>> origin)
+      : graph_(std::move(graph)), origin_(std::move(origin)) {}
+
+  /// False with a sentence in `why` when a kernel can't be made.
+  bool build(std::string* why) {
+    const auto start = std::chrono::steady_clock::now();
+    schedule::Options options;
+    options.rows = true;
+    options.through_views = true;
+    options.threads = kernel_threads();
+    const schedule::Schedule plan = schedule::build_schedule(*graph_, options);
+    Jit* jit = nullptr;
+    if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
+    const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
+    arena_bytes_ = memory.bytes;
+    schedule_ = {schedule::print_order(plan, *graph_), plan.kernels};
+    for (const schedule::Step& from : plan.order) {
+      Step step;
+      graph::KernelInfo info;
+      if (from.kernel >= 0) {
+        const schedule::Kernel& kernel = plan.kernels[static_cast<size_t>(from.kernel)];
+        if (!(step.code = jit->compile(kernel, why))) return false;
+        if (writes_far(kernel) && schedule::can_stream(kernel)) {
+          schedule::Kernel past = kernel;
+          past.streaming = true;
+          std::string ignored;
+          step.streaming = jit->compile(past, &ignored);
+        }
+        add_kernel(kernel, plan, memory, step);
+        info = {kernel.name, "cpu", kernel.nodes, "",
+                [jit, kernel] { return jit->text(kernel, Listing::kIr); }};
+      } else {
+        step.node = from.node;
+        step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
+        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, "", {}};
+      }
+      for (const ValueId id : from.dies) {
+        if (plan.storage[static_cast<size_t>(id)] == Storage::kTensor) step.dies.push_back(id);
+      }
+      info.nodes = known_as(info.nodes);
+      steps_.push_back(std::move(step));
+      info_.kernels.push_back(std::move(info));
+    }
+    info_.plan = "cpu";
+    if (plan.kernels.empty()) info_.reason = "nothing to fuse: PyTorch's own kernels";
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    info_.compile_us = took.count();
+    return true;
+  }
+
+  int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
+    const int failed = torch::run_in_slots(*graph_, inputs, outputs,
+                                           [this](PyObject** slots) { return run_with_arena(slots); });
+    if (failed < 0 || origin_.empty()) return failed;
+    const std::vector<int>& known = origin_[static_cast<size_t>(failed)];
+    return known.empty() ? 0 : known.back();
+  }
+
+  const graph::PlanInfo& info() const override { return info_; }
+
+  std::string dump(std::string_view stage) const override {
+    if (stage == "schedule") return schedule_.order_text;
+    std::string text;
+    std::string why;
+    Jit* jit = schedule_.kernels.empty() ? nullptr : load_jit(&why);
+    for (const schedule::Kernel& kernel : schedule_.kernels) {
+      if (stage == "kernel-ir") text += schedule::print(kernel) + "\n";
+      if (stage == "llvm" && jit) text += jit->text(kernel, Listing::kIr) + "\n";
+      if (stage == "asm" && jit) text += jit->text(kernel, Listing::kAssembly) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<int> known_as(const std::vector<int>& nodes) const {
+    if (origin_.empty()) return nodes;
+    std::vector<int> all;
+    for (const int node : nodes) {
+      const std::vector<int>& known = origin_[static_cast<size_t>(node)];
+      all.insert(all.end(), known.begin(), known.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  void add_kernel(const schedule::Kernel& kernel, const schedule::Schedule& plan,
+                  const schedule::MemoryPlan& memory, Step& step) {
+    step.units = kernel.units();
+    step.work = kernel.reduced();
+    if (kernel.reduce_count > 0)
+      step.piece = kernel.reduce_begin + kernel.reduce_count == static_cast<int>(kernel.dims.size()) ? 1 : 64;
+    step.node = kernel.nodes.front();
+    const auto add = [&](const schedule::Buffer& buffer) {
+      const auto id = static_cast<size_t>(buffer.value);
+      const bool scratch = plan.storage[id] == Storage::kScratch;
+      const int64_t offset = buffer.offset * graph::item_size(buffer.dtype);
+      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[id] + offset}
+                                      : Operand{buffer.value, offset});
+      return scratch;
+    };
+    for (const schedule::Buffer& input : kernel.inputs) add(input);
+    step.inputs = step.operands.size();
+    for (const schedule::Store& store : kernel.outputs) {
+      if (!add(store.buffer)) step.made.push_back(store.buffer.value);
+    }
+  }
+
+  /// The plan's arena serves one call at a time; a call inside a call (or from another thread) brings its
+  /// own.
+  int run_with_arena(PyObject** slots) {
+    if (arena_bytes_ == 0) return run_steps(slots, nullptr);
+    if (busy_.exchange(true)) {
+      const Arena own(arena_bytes_);
+      return run_in(own, slots);
+    }
+    if (!arena_) arena_ = std::make_unique<Arena>(arena_bytes_);
+    const int failed = run_in(*arena_, slots);
+    busy_ = false;
+    return failed;
+  }
+  int run_in(const Arena& arena, PyObject** slots) const {
+    if (arena.data()) return run_steps(slots, arena.data());
+    PyErr_NoMemory();
+    return steps_.front().node;
+  }
+
+  int run_steps(PyObject** slots, char* arena) const {
+    if (graph::kernel_times) return run_timed(slots, arena);
+    for (const Step& step : steps_) {
+      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
+      if (!fine) return step.node;
+      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
+    }
+    return -1;
+  }
+
+  /// As run_steps, with each step's time told; steps and kernels of the info are the same list.
+  int run_timed(PyObject** slots, char* arena) const {
+    graph::KernelTimes* times = graph::kernel_times;
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      const Step& step = steps_[k];
+      const int64_t start = graph::profile_clock_ns();
+      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
+      if (!fine) return step.node;
+      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
+      times->add(k, graph::profile_clock_ns() - start);
+    }
+    return -1;
+  }
+
+  bool run_kernel_step(const Step& step, PyObject** slots, char* arena) const {
+    for (const ValueId id : step.made) {
+      const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
+      if (!(slots[id] = torch::new_empty(meta.sizes, meta.strides, meta.dtype))) return false;
+      const int64_t bytes = meta.numel() * graph::item_size(meta.dtype);
+      if (bytes >= kLarge) prefer_large_pages(torch::data_ptr(slots[id]), bytes);
+    }
+    if (step.units == 0) return true;
+    constexpr size_t kMostBuffers = 64;
+    std::array<void*, kMostBuffers> buffers;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const Operand& operand = step.operands[i];
+      buffers[i] = operand.slot >= 0
+                       ? static_cast<char*>(torch::data_ptr(slots[operand.slot])) + operand.offset
+                       : arena + operand.offset;
+    }
+    // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
+    const GilRelease release(step.units * step.work >= kGrain);
+    const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 64 == 0; };
+    const bool past =
+        step.streaming && std::all_of(buffers.begin() + static_cast<int64_t>(step.inputs),
+                                      buffers.begin() + static_cast<int64_t>(step.operands.size()), aligned);
+    run_kernel((past ? *step.streaming : *step.code).run, buffers.data(), step.units, step.work, step.piece);
+    return true;
+  }
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<std::vector<int>> origin_;
+  std::vector<Step> steps_;
+  graph::PlanInfo info_;
+  struct {
+    std::string order_text;
+    std::vector<schedule::Kernel> kernels;
+  } schedule_;  ///< for dumps
+  int64_t arena_bytes_ = 0;
+  std::unique_ptr<Arena> arena_;
+  std::atomic<bool> busy_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Plan> make_kernel_plan(std::shared_ptr<const Graph> graph, std::vector<std::vector<int>> origin,
+                                              std::string* why) {
+  auto plan = std::make_unique<KernelPlan>(std::move(graph), std::move(origin));
+  if (!plan->build(why)) return nullptr;
+  return plan;
+}
+
+}  // namespace breakline::cpu
