@@ -79,6 +79,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.kind = v->type ? RecipeKind::kNamedTuple : RecipeKind::kTuple;
       s.object = reinterpret_cast<PyObject*>(v->type);
       s.kids = emit_all(v->items);
+      if (v->attributes) return with_fill(std::move(s), [&] { return entries(v->attributes->dict.get()); });
       return add(std::move(s));
     case Kind::kList:
       s.kind = RecipeKind::kList;
@@ -125,7 +126,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.traceback = *v->entry;
       s.kids = emit_all(v->items);
       return add(std::move(s));
-    case Kind::kInstance:
+    case Kind::kInstance: {
       s.object = v->object;
       if (v->exception) {
         const trace::ExceptionData& d = *v->exception;
@@ -142,14 +143,17 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.kind = RecipeKind::kInstance;
       if (auto* type = reinterpret_cast<PyTypeObject*>(v->object); type == trace::deque_type() || type == &_PyWeakref_RefType)
         s.kids = {emit(v->items[0])};
-      return with_fill(std::move(s), [&] {
+      const bool scalar = trace::scalar_base(reinterpret_cast<PyTypeObject*>(v->object)) != nullptr;
+      if (scalar) s.kids = {emit(v->content)};
+      return with_fill(std::move(s), [&, scalar] {
         std::vector<int32_t> kids;
-        if (v->content) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());
+        if (v->content && !scalar) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());
         recipe_.steps[static_cast<size_t>(done_[v])].a = static_cast<int64_t>(kids.size());
         std::vector<int32_t> more = entries(v->attributes ? v->attributes->dict.get() : nullptr);
         kids.insert(kids.end(), more.begin(), more.end());
         return kids;
       });
+    }
     case Kind::kFunction: {
       s.kind = RecipeKind::kFunction;
       s.object = v->object;

@@ -69,7 +69,7 @@ PyObject* exhausted_iterator(PyObject* like) {
 PyObject* named_tuple(PyObject* type, PyObject* items) {
   py::Ref owned = py::Ref::steal(items);
   if (!items) return nullptr;
-  if (PyObject_HasAttrString(type, "_fields")) {
+  if (trace::is_tuple_class(reinterpret_cast<PyTypeObject*>(type))) {
     py::Ref args = py::Ref::steal(PyTuple_Pack(1, items));
     return args ? PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), args.get(), nullptr) : nullptr;
   }
@@ -171,6 +171,10 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
       auto* type = reinterpret_cast<PyTypeObject*>(s.object);
+      if (PyTypeObject* scalar = trace::scalar_base(type)) {
+        py::Ref value = py::Ref::steal(PyTuple_Pack(1, kid(0)));
+        return value ? scalar->tp_new(type, value.get(), nullptr) : nullptr;
+      }
       if (type == &_PyWeakref_RefType) return PyWeakref_NewRef(kid(0), nullptr);
       if (type == trace::deque_type()) return PyObject_CallFunctionObjArgs(s.object, none.get(), kid(0), nullptr);
       PyTypeObject* base = type;  // the class of C that gives the layout
@@ -275,9 +279,10 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       return true;
     case RecipeKind::kCell:
       return !kid(0) || PyCell_Set(o, kid(0)) == 0;
+    case RecipeKind::kNamedTuple:
     case RecipeKind::kFunction:
       for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
-        if (PyObject_SetAttr(o, kid(i), kid(i + 1)) < 0) return false;
+        if (PyObject_GenericSetAttr(o, kid(i), kid(i + 1)) < 0) return false;
       return true;
     case RecipeKind::kException: {
       std::vector<PyObject*> kids;

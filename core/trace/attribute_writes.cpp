@@ -27,6 +27,13 @@ bool sets_generically(PyTypeObject* type) {
   return type && type->tp_setattro == PyObject_GenericSetAttr;
 }
 
+/// A place of `__slots__`.
+bool is_slot(PyObject* descriptor) {
+  if (Py_TYPE(descriptor) != &PyMemberDescr_Type) return false;
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  return member->type == T_OBJECT_EX && !(member->flags & READONLY);
+}
+
 }  // namespace
 
 void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
@@ -95,7 +102,8 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     }
   }
   if (o->kind == Kind::kConstant && PyType_Check(o->object)) return set_class_attribute(reinterpret_cast<PyTypeObject*>(o->object), name, v);
-  if (o->kind != Kind::kLive && o->kind != Kind::kInstance) {
+  const bool tuple_with_dict = o->kind == Kind::kTuple && o->type && is_tuple_class(o->type);
+  if (o->kind != Kind::kLive && o->kind != Kind::kInstance && !tuple_with_dict) {
     std::string owner = o->kind == Kind::kConstant ? name_of(o->object) : describe(o);
     stop("foreign-mutation", {{"class", owner}, {"name", std::string(py::utf8(name))}});
   }
@@ -197,6 +205,14 @@ void Tracer::delete_attribute_plainly(Value* o, PyObject* name) {
     PyObject* drop = py::type_lookup(Py_TYPE(a), py::intern("__delete__"));
     if (drop && PyFunction_Check(drop)) {
       call_nested(constant(drop), {live(a, object_source(a)), o});
+      return;
+    }
+    if (o->kind == Kind::kLive && is_slot(a)) {
+      plain_attribute(o, t, name, nullptr);  // that it is there
+      mutated();
+      keep_borrowed(name);
+      effects_.push_back({Effect::kAttributeDelete, o, nullptr, nullptr, name});
+      release(nullptr);
       return;
     }
     bool held = o->kind == Kind::kInstance && Py_TYPE(a) == &PyMemberDescr_Type && dict_get(instance_dict(o), name);

@@ -72,7 +72,7 @@ PyTypeObject* partial_type() {
 
 Value* Tracer::instance_dict(Value* o) {
   if (o->attributes) return o->attributes;
-  if (o->kind == Kind::kInstance || o->kind == Kind::kFunction) {
+  if (o->kind == Kind::kInstance || o->kind == Kind::kFunction || (o->kind == Kind::kTuple && o->type && o->source < 0 && o->type->tp_dictoffset)) {
     o->attributes = new_dict();
     o->attributes->dict = std::make_unique<DictData>();
     return o->attributes;
@@ -268,7 +268,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
           if (i < o->items.size()) return o->items[i];
         }
         if (is_name(name, "__class__")) return constant(reinterpret_cast<PyObject*>(t));
-        if (!a && t->tp_dictoffset && (o->source >= 0 ? o->object != nullptr : o->attributes != nullptr)) {
+        if ((!a || !Py_TYPE(a)->tp_descr_set) && t->tp_dictoffset && (o->source >= 0 ? o->object != nullptr : o->attributes != nullptr)) {
           Value* own = o->source >= 0 ? instance_dict(o) : o->attributes;  // of an OrderedDict or a named tuple's subclass
           if (Value* v = own ? dict_get(own, name) : nullptr) return v;
         }
@@ -684,6 +684,7 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
     if (is_property(a)) return bind(a, o, t, name);
     if (Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type) {
       if (o->exception && !(PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return exception_attribute(o, name, missing);
+      if (Value* held = PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE ? nullptr : scalar(o)) return attribute(held, name, missing);  // i.real
       if (o->kind == Kind::kInstance) {
         if (o->attributes)
           if (Value* v = dict_get(o->attributes, name)) return v;
@@ -694,7 +695,12 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
       if (PyFrame_Check(o->object) && is_name(name, "f_locals")) stop("frame-access", {{"function", "f_locals"}});  // made anew by each look
       // A slot written in this trace is in the overlay under its own name.
       for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
-        if (e->kind == Effect::kAttributeSet && e->target == o && e->name == name) return e->value;
+        if (e->target == o && e->name == name) {
+          if (e->kind == Effect::kAttributeSet) return e->value;
+          if (e->kind != Effect::kAttributeDelete) continue;
+          if (PY_VERSION_HEX >= 0x030D0000 && !missing) quiet("AttributeError", true);
+          return absent();
+        }
       py::Ref r = py::Ref::steal(PyObject_GetAttr(o->object, name));
       if (!r) {
         PyErr_Clear();

@@ -92,13 +92,19 @@ Value* do_number(Tracer& t, PyObject* f, Values& a, Keywords& k) {
     static constexpr const char* kFloat[] = {"__float__", "__index__", "__index__"};
     static constexpr const char* kComplex[] = {"__complex__", "__float__", "__index__"};
     bool integral = f == reinterpret_cast<PyObject*>(&PyLong_Type), real = f == reinterpret_cast<PyObject*>(&PyFloat_Type);
-    for (const char* name : integral ? kInt : real ? kFloat : kComplex)
+    for (const char* name : integral ? kInt : real ? kFloat : kComplex) {
+      if (t.scalar(v) && !t.special_method(v, name) && t.lookup(t.type_of(v), py::intern(name))) {
+        // The base's own, which comes before those that are asked without it.
+        if (a.size() == 1 && k.empty()) return t.fold(f, {t.scalar(v)->dynamic ? t.scalar(v) : t.constant(t.scalar_twin(v))}, k);
+        break;
+      }
       if (Value* m = t.special_method(v, name)) {
         PyObject* c = t.constant_of(t.call_nested(m, {v}));
         bool exact = c && (integral ? PyLong_CheckExact(c) : real ? PyFloat_CheckExact(c) : PyComplex_CheckExact(c));
         if (exact && a.size() == 1) return t.constant(c);
         t.quiet("conversion to a number", true);
       }
+    }
   }
   return t.fold(f, a, k);
 }

@@ -68,7 +68,7 @@ PyObject* Tracer::constant_copy(Value* v) {
   return constant_copy(v, done);
 }
 
-PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done) {
+PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done, bool scalars) {
   force(v);
   if (v->kind == Kind::kNative) return v->object;
   if (v->kind != Kind::kList && v->kind != Kind::kDict)
@@ -81,7 +81,7 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
       PyObject* l = keep_for_trace(py::check(PyList_New(0)));
       done[v] = l;
       for (Value* i : v->items) {
-        PyObject* c = constant_copy(i, done);
+        PyObject* c = constant_copy(i, done, scalars);
         if (!c) return nullptr;
         py::check_status(PyList_Append(l, c));
       }
@@ -91,7 +91,7 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
       if (v->type) return std::string_view(v->type->tp_name) == "torch.Size" ? constant_of(v) : nullptr;
       py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
       for (size_t i = 0; i < v->items.size(); ++i) {
-        PyObject* c = constant_copy(v->items[i], done);
+        PyObject* c = constant_copy(v->items[i], done, scalars);
         if (!c) return nullptr;
         PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(c));
       }
@@ -104,23 +104,40 @@ PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>&
       PyObject* d = keep_for_trace(py::check(PyDict_New()));
       done[v] = d;
       for (DictEntry& e : v->dict->entries) {
-        PyObject *k = constant_of(e.key), *c = constant_copy(e.value, done);
+        PyObject *k = constant_of(e.key), *c = constant_copy(e.value, done, scalars);
         if (!k || !c) return nullptr;
         py::check_status(PyDict_SetItem(d, k, c));
       }
       return d;
     }
+    case Kind::kLive:
+    case Kind::kInstance: return scalars && behaves_as_scalar(v) ? done[v] = scalar_twin(v) : nullptr;
     default: return nullptr;
   }
 }
+
+namespace {
+
+/// "{0.x}".format, which reads attributes of its arguments.
+bool reads_attributes(PyObject* callable, const Values& args) {
+  if (Py_TYPE(callable) != &PyMethodDescr_Type || !py::utf8(PyDescr_NAME(callable)).starts_with("format")) return false;
+  if (args.empty() || args[0]->kind != Kind::kConstant || !PyUnicode_Check(args[0]->object)) return true;
+  const std::string_view form = py::utf8(args[0]->object);
+  for (size_t at = form.find('{'); at != std::string_view::npos; at = form.find('{', at + 1))
+    if (form.substr(at + 1, form.find_first_of(":!}", at) - at - 1).find_first_of(".[") != std::string_view::npos) return true;
+  return false;
+}
+
+}  // namespace
 
 Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keywords) {
   if (Value* r = number_call(callable, args, keywords)) return r;
   std::vector<PyObject*> operands;
   std::unordered_map<Value*, PyObject*> done;
+  const bool scalars = !reads_attributes(callable, args);
   for (Value* v : args) {
     if (v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kDictView) v = tuple(drain(v));
-    PyObject* c = constant_copy(v, done);
+    PyObject* c = constant_copy(v, done, scalars);
     if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(v)}});
     operands.push_back(c);
   }
@@ -130,7 +147,7 @@ Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keyw
     for (size_t i = 0; i < keywords.size(); ++i) {
       Py_INCREF(keywords[i].first);
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), keywords[i].first);
-      PyObject* c = constant_copy(keywords[i].second, done);
+      PyObject* c = constant_copy(keywords[i].second, done, scalars);
       if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(keywords[i].second)}});
       operands.push_back(c);
     }
@@ -441,7 +458,7 @@ Value* Tracer::call(Value* callee, Values args, Keywords keywords) {
       if (callee->kind == Kind::kInstance && t == &_PyWeakref_RefType && args.empty() && keywords.empty()) {
         // A reference made in this trace. An object dies when the last reference goes, which a trace does not see.
         Value* target = callee->items[0];
-        if (target->source < 0 || may_have_released(callee)) stop("weak-reference", {{"class", type_of(target)->tp_name}});
+        if (target->source < 0 ? !is_named(target) : may_have_released(callee)) stop("weak-reference", {{"class", type_of(target)->tp_name}});
         return target;
       }
       if (t == partial_type() && callee->kind == Kind::kLive) {

@@ -490,6 +490,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         if (name == "__init__" && args[0]->kind == Kind::kLive && PyDescr_TYPE(o) != &PyBaseObject_Type && !args[0]->exception &&
             (!payload(args[0]) || payload(args[0])->type == deque_type()))
           stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
+        if (Value* r = scalar_method(o, args, keywords)) return r;
         if (Value* r = container_method(args[0], name.c_str(), args, keywords, PyDescr_TYPE(o))) return r;
         stop("method-call", {{"class", type_of(args[0])->tp_name}, {"name", name}});
       }
@@ -513,6 +514,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     if (self && (name == "issubset" || name == "issuperset" || name == "isdisjoint") && !constant_of(args[1]))
       if (PyObject* other = set_operand(args[1])) return constant_new(PyObject_CallFunctionObjArgs(o, self, other, nullptr));
   }
+  if (Value* made = new_of_base(o, args, keywords)) return made;
   if (is_pure_native(o)) {
     if (PyObject* shared = operator_function_like(o); shared && shared != o) return call_constant(shared, args, keywords);
     if (is_of_operator(o)) {

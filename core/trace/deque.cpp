@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// collections.deque: an object whose content is tracked like a list's, with a limit; and sorting by
-// comparisons of the trace.
+// collections.deque: an object whose content is tracked like a list's, with a limit.
 #include <algorithm>
 
 #include "core/trace/tracer.h"
@@ -183,42 +182,6 @@ Value* Tracer::deque_method(Value* self, const std::string& n, Values& a, Keywor
     return deque(std::move(all), limit);
   }
   return nullptr;
-}
-
-void Tracer::sort_values(Values& items, Values& keys, bool reverse) {
-  // CPython sorts up to 63 items by binary insertion after the run they begin with; the calls of __lt__ are
-  // the same here.
-  const size_t n = items.size();
-  if (n < 2) return;
-  // From 3.13 on it asks in another order.
-  if (n > 63 || PY_VERSION_HEX >= 0x030D0000) stop("sort-keys", {{"key", describe(keys[0])}});
-  std::vector<size_t> order(n);
-  for (size_t i = 0; i < n; ++i) order[i] = reverse ? n - 1 - i : i;
-  auto less = [&](size_t a, size_t b) { return truth(compare(Py_LT, keys[a], keys[b])) == 1; };
-  size_t run = 2;
-  if (less(order[1], order[0])) {
-    while (run < n && less(order[run], order[run - 1])) ++run;
-    std::reverse(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(run));
-  } else {
-    while (run < n && !less(order[run], order[run - 1])) ++run;
-  }
-  for (size_t i = run; i < n; ++i) {
-    const size_t pivot = order[i];
-    size_t low = 0, high = i;
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      if (less(pivot, order[middle]))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    order.erase(order.begin() + static_cast<std::ptrdiff_t>(i));
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(low), pivot);
-  }
-  if (reverse) std::reverse(order.begin(), order.end());
-  Values sorted;
-  for (size_t i : order) sorted.push_back(items[i]);
-  items = std::move(sorted);
 }
 
 }  // namespace breakline::trace

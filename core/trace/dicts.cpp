@@ -42,6 +42,13 @@ bool is_open_number(const Value* v) { return v->kind == Kind::kLive && v->dynami
 bool is_number(const Value* v) {
   return v->kind == Kind::kConstant && (PyLong_Check(v->object) || PyFloat_Check(v->object) || PyComplex_Check(v->object));
 }
+/// What a key hashes and compares as, where that is a constant; null for others. `Text("a")` is "a" here.
+PyObject* key_constant(Tracer& t, Value* key) {
+  if (key->kind == Kind::kConstant) return key->object;
+  if (key->kind != Kind::kInstance && key->kind != Kind::kLive) return nullptr;
+  Value* held = t.plain_scalar(key, {"__hash__", "__eq__"});
+  return held ? t.constant_of(held) : nullptr;
+}
 /// Where a dict's index keeps keys that are left open: no hash is -1.
 constexpr Py_hash_t kOpenKeys = -1;
 
@@ -172,6 +179,7 @@ Value** Tracer::dict_find(Value* d, Value* key) {
     return nullptr;
   }
   PyObject* k = constant_of(key);
+  if (!k) k = key_constant(*this, key);
   if (k && !is_safe_key(k)) {
     // Enum members hash by name through Python code that has no effects.
     if (!PyType_IsSubtype(Py_TYPE(Py_TYPE(k)), &PyType_Type)) stop("unhashable-key", {{"type", Py_TYPE(k)->tp_name}});
@@ -217,13 +225,14 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
     return &e.value;
   };
   auto equal_keys = [&](Value* other) {
-    if (other->kind != Kind::kConstant) return false;
-    if (other->object == k) return true;
-    if (named && PyUnicode_CheckExact(other->object)) {
-      const Py_hash_t its = reinterpret_cast<PyASCIIObject*>(other->object)->hash;
+    PyObject* its_key = key_constant(*this, other);
+    if (!its_key) return false;
+    if (its_key == k) return true;
+    if (named && PyUnicode_CheckExact(its_key)) {
+      const Py_hash_t its = reinterpret_cast<PyASCIIObject*>(its_key)->hash;
       if (its != -1 && its != hash) return false;
     }
-    int r = PyObject_RichCompareBool(other->object, k, Py_EQ);
+    int r = PyObject_RichCompareBool(its_key, k, Py_EQ);
     if (r < 0) PyErr_Clear();
     return r == 1;
   };
@@ -233,9 +242,9 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
   } else {
     if (data.index.empty()) {
       for (size_t i = 0; i < data.entries.size(); ++i) {
-        const Value* its = data.entries[i].key;
-        if (its->kind == Kind::kConstant || is_open_number(its))
-          data.index.emplace(its->kind == Kind::kConstant ? PyObject_Hash(its->object) : kOpenKeys, static_cast<int>(i));
+        Value* its = data.entries[i].key;
+        PyObject* its_key = is_open_number(its) ? nullptr : key_constant(*this, its);
+        if (its_key || is_open_number(its)) data.index.emplace(its_key ? PyObject_Hash(its_key) : kOpenKeys, static_cast<int>(i));
       }
     }
     auto [from, to] = data.index.equal_range(hash);
@@ -338,6 +347,7 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
         if (&entries[i].value == place) {
           DictEntry moved = entries[i];
           moved.added = true;
+          if (key->kind == Kind::kConstant || key_constant(*this, key)) moved.key = key;
           entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
           entries.push_back(moved);
           d->dict->index.clear();
@@ -348,7 +358,8 @@ void Tracer::dict_set(Value* d, Value* key, Value* value, bool log) {
   }
   const bool open = is_open_number(key);
   PyObject* k = open ? nullptr : constant_of(key);
-  if ((k || open) && !d->dict->index.empty()) d->dict->index.emplace(open ? kOpenKeys : PyObject_Hash(k), static_cast<int>(d->dict->entries.size()));
+  PyObject* hashed = k || open ? k : key_constant(*this, key);
+  if ((hashed || open) && !d->dict->index.empty()) d->dict->index.emplace(open ? kOpenKeys : PyObject_Hash(hashed), static_cast<int>(d->dict->entries.size()));
   d->dict->entries.push_back({k && key->kind != Kind::kConstant ? constant(k) : key, value, d->source >= 0});
 }
 

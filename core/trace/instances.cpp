@@ -184,10 +184,13 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   }
   if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {
     PyObject* maker = new_in_python(lookup(type, py::intern("__new__")));
-    if (maker && lookup(type, py::intern("_fields"))) {
+    const bool named = maker && lookup(type, py::intern("_fields"));
+    if (named || (is_tuple_class(type) && is_plain_metaclass(Py_TYPE(type)) && (maker || type->tp_new == PyTuple_Type.tp_new) && !lookup(type, py::intern("__del__")))) {
       Value* made = nullptr;
-      if (is_named_tuple_maker(maker)) {
+      if (named && is_named_tuple_maker(maker)) {
         made = named_tuple(type, maker, args, keywords);
+      } else if (!maker) {
+        made = new_tuple(type, args, keywords);
       } else {
         Values all = args;
         all.insert(all.begin(), constant(reinterpret_cast<PyObject*>(type)));
@@ -235,7 +238,8 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     o->stand_in = true;
     return initialise(o, type, args, keywords);
   }
-  PyTypeObject* base = payload_base(type);
+  PyTypeObject *base = payload_base(type), *scalar = scalar_base(type);
+  if (!base) base = scalar;
   if (!base && !has_plain_layout(type)) stop("constructor", {{"class", name}});
   if (lookup(type, py::intern("__del__"))) stop("finaliser", {{"class", name}});
   Value* o = nullptr;
@@ -252,7 +256,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     bool own = (o->kind == Kind::kLive || o->kind == Kind::kInstance) && PyType_IsSubtype(type_of(o), type);
     if (!own) return o;
   } else {
-    o = new_instance(type);
+    o = scalar ? new_scalar(type, args, keywords) : new_instance(type);
   }
   return initialise(o, type, args, keywords);
 }

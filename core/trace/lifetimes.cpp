@@ -64,15 +64,18 @@ bool waits_in_try(const SymFrame& f) {
 bool reaches(const Value* from, const Value* v, bool far) {
   if (from == v) return true;
   if (!from) return false;
-  std::vector<const Value*> open{from};
-  std::unordered_set<const Value*> seen{from};
+  std::vector<const Value*> open;
+  std::unordered_set<const Value*> seen;
   bool found = false;
   auto add = [&](const Value* next) {
     if (!next) return;
     found = found || next == v;
     if (next->kind == Kind::kConstant && !next->exception && !next->attributes) return;
+    if (next->kind == Kind::kInstance && next->object == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return;
+    if (next->kind == Kind::kIterator && next->exhausted) return;  // it has let go
     if (seen.insert(next).second) open.push_back(next);
   };
+  add(from);
   while (!open.empty() && !found) {
     const Value* x = open.back();
     open.pop_back();
@@ -152,6 +155,13 @@ bool Tracer::is_held(Mortal& m) {
   for (const Effect& e : effects_)
     if (kept(e.value) || kept(e.key) || (e.target != v && kept(e.target))) return true;
   return false;
+}
+
+bool Tracer::is_named(const Value* v) const {
+  const auto holds = [&](const Value* x) { return x && reaches(x, v, true); };
+  return std::any_of(frames_.begin(), frames_.end(), [&](const std::unique_ptr<SymFrame>& f) {
+    return holds(f->function) || std::any_of(f->locals_.begin(), f->locals_.end(), holds) || std::any_of(f->stack.begin(), f->stack.end(), holds);
+  });
 }
 
 void Tracer::settle_deaths(int64_t at, bool raised) {

@@ -266,8 +266,12 @@ PyObject* Tracer::constant_of(Value* v) {
     }
     case Kind::kSlice: {
       PyObject* part[3];
-      for (int i = 0; i < 3; ++i)
-        if (!(part[i] = constant_of(v->items[static_cast<size_t>(i)]))) return nullptr;
+      for (int i = 0; i < 3; ++i) {
+        Value* item = v->items[static_cast<size_t>(i)];
+        part[i] = constant_of(item);
+        if (!part[i] && scalar(item) && PyType_IsSubtype(type_of(item), &PyLong_Type)) part[i] = scalar_twin(item);  // taken as it is
+        if (!part[i]) return nullptr;
+      }
       return keep(py::check(PySlice_New(part[0], part[1], part[2])).release());
     }
     default: return nullptr;
@@ -282,6 +286,7 @@ PyObject* Tracer::need_constant(Value* v, const char* what) {
 
 bool Tracer::int_of(Value* v, int64_t* out) {
   PyObject* c = constant_of(v);
+  if (Value* held = c ? nullptr : scalar(v)) c = constant_of(held);
   if (!c || !PyLong_Check(c)) return false;
   *out = PyLong_AsLongLong(c);
   if (*out == -1 && PyErr_Occurred()) {

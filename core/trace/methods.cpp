@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/trace/builtins.h"
 #include "core/trace/mappings.h"
+#include "core/trace/text.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -50,7 +51,9 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
     case Kind::kList: return list_method(self, n, args, keywords);
     case Kind::kDict: return dict_method(self, n, args, keywords);
     case Kind::kSet: return set_method(self, n, args, keywords);
-    case Kind::kTuple: return tuple_method(self, n, args, keywords);
+    case Kind::kTuple:
+      if (n == "__repr__" && owner != &PyTuple_Type) return nullptr;
+      return tuple_method(self, n, args, keywords);
     case Kind::kTensor:
       if (n == "__hash__") stop("builtin", {{"function", "hash"}, {"arg_types", "TensorVariable()"}});
       return nullptr;
@@ -396,12 +399,20 @@ Value* Tracer::tuple_method(Value* s, const std::string& n, Values& a, Keywords&
   if (s->kind == Kind::kTuple && s->type && n != "__new__") {  // tuple's own method, whatever the subclass says
     Value* plain = make(Kind::kTuple);
     plain->items = s->items;
-    if (n == "__len__" || n == "__iter__" || n == "__getitem__" || n == "__contains__") s = plain;
+    if (n != "numel") s = plain;
   }
   if (n == "__len__") return length(s);
   if (n == "__iter__") return iterator_of(s);
   if (n == "__getitem__" && a.size() == 2) return subscript(s, a[1]);
   if (n == "__contains__" && a.size() == 2) return boolean(contains(s, a[1]));
+  constexpr const char* kCompared[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  for (int op = Py_LT; op <= Py_GE && a.size() == 2; ++op) {
+    if (n != kCompared[op]) continue;
+    Value* other = force(a[1]);
+    if (!PyType_IsSubtype(type_of(other), &PyTuple_Type)) return constant(Py_NotImplemented);
+    return compare(op, s, other->kind == Kind::kTuple && other->type ? tuple(other->items) : other);
+  }
+  if (n == "__repr__" && a.size() == 1) return text_symbolically(*this, s, 2);
   if ((n == "index" || n == "count") && a.size() == 2) {
     int64_t found = 0;
     for (size_t i = 0; i < s->items.size(); ++i) {

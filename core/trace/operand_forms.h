@@ -6,9 +6,14 @@
 
 namespace breakline::trace {
 
-/// An enum member that is a number or text as well, as the plain one, where its class keeps these methods of
-/// that base (IntEnum does); else `v` itself. Null names are passed over.
-Value* plain_of_enum(Tracer& t, Value* v, std::initializer_list<const char*> methods);
+/// Operands whose classes leave the operation to int, float, str and the like become the plain values they hold:
+/// members of number enums (IntEnum's) and instances of subclasses. `left`, `right`: the methods that may be asked,
+/// null names are passed over. An operand that code of the other one's class will see stays what it is.
+void plain_operands(Tracer& t, Value*& a, Value*& b, std::initializer_list<const char*> left,
+                    std::initializer_list<const char*> right);
+
+/// `a % b` with a text `a` and, in `b`, objects whose classes say what their texts are; null for other operands.
+Value* format_text(Tracer& t, Value* a, Value* b);
 
 /// `a` and `b` in one of &, |, -, ^ (`method`: "__and__" and so on) where keys() or items() of a dict is
 /// among them, as CPython builds the set; null when neither is a view or there is no such form.

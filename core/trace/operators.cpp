@@ -126,6 +126,7 @@ int Tracer::truth(Value* v) {
       [[fallthrough]];
     case Kind::kInstance: {
       PyTypeObject* t = type_of(v);
+      if (Value* held = plain_scalar(v, {"__bool__", "__len__"})) return truth(held);
       if (torch::available() && v->kind == Kind::kLive && torch::is_tensor(v->object))
         stop("data-dependent-branch", {{"value", t->tp_name}});
       if (Value* p = plain_payload(v, "__bool__"))
@@ -184,6 +185,7 @@ Value* Tracer::length(Value* v) {
     default:
       if (Value* f = special_method(v, "__len__")) return asked_length(f, v);
       if (Value* p = payload(v)) return length(p);
+      if (Value* held = plain_scalar(v, {"__len__"})) return length(held);
       if (v->kind == Kind::kInstance || v->kind == Kind::kLive) {
         if (!lookup(type_of(v), py::intern("__len__"))) quiet("len", true);
         stop("builtin", {{"function", "len"}, {"arg_types", type_of(v)->tp_name}});
@@ -322,6 +324,7 @@ bool Tracer::contains(Value* c, Value* k) {
             if (identical_or_equal(*this, x, k)) return true;
           return false;
         }
+        if (behaves_as_scalar(k)) return contains(c, scalar(k));
         stop("builtin", {{"function", "in"}, {"arg_types", describe(k)}});
       }
       if (PyType_Check(c->object) && !(reinterpret_cast<PyTypeObject*>(Py_TYPE(c->object)) == &PyType_Type)) {
@@ -342,6 +345,7 @@ bool Tracer::contains(Value* c, Value* k) {
     default: {
       if (Value* f = special_method(c, "__contains__")) return truth(call_nested(f, {c, k}));
       if (Value* p = payload(c)) return contains(p, k);
+      if (Value* held = plain_scalar(c, {"__contains__"})) return contains(held, k);
       if (special_method(c, "__iter__") || special_method(c, "__getitem__")) {
         Value* it = iterator_of(c);
         while (Value* x = next_of(it))
@@ -360,8 +364,9 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (b->kind == Kind::kIdentity) b = number_of_identity(*this, b);
   int base = op % 13;
   bool in_place = op >= 13;
-  a = plain_of_enum(*this, a, {kBinary[base].method, in_place ? kInPlaceMethods[base] : nullptr});
-  b = plain_of_enum(*this, b, {kBinary[base].reflected});
+  Value *const left = a, *const right = b;
+  if (Value* text = base == 6 ? format_text(*this, a, b) : nullptr) return text;
+  plain_operands(*this, a, b, {kBinary[base].method, in_place ? kInPlaceMethods[base] : nullptr}, {kBinary[base].reflected});
   if (in_place && base == 0 && a->kind == Kind::kList && !a->type && b->kind == Kind::kTensor && !is_overriding(b)) {
     // The tensor, asked first, knows nothing of lists; the list takes its rows.
     Values more = drain(b);
@@ -429,6 +434,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
     NumpyErrors raising(of_numpy(x) || of_numpy(y));
     PyObject* r = PyObject_CallFunctionObjArgs(fn, x, y, nullptr);
+    if (!r && (a != left || b != right)) quiet("binary operator", true);  // its text names the classes
     if (!r && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
     return wrap(r);
   }
@@ -505,7 +511,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   }
   if (in_place && base == 7) {
     Value* into = a->kind == Kind::kDict ? a : payload(a);
-    if (into && into->kind == Kind::kDict && !special_method(a, "__ior__")) {
+    if (into && type_of(a) != &PyDictProxy_Type && into->kind == Kind::kDict && !special_method(a, "__ior__")) {
       Values args = {into, b};
       Keywords no_words;
       if (!dict_method(into, "update", args, no_words)) quiet("dict update", true);
@@ -589,6 +595,9 @@ bool Tracer::equal_dicts(Value* a, Value* b) {
 Value* Tracer::compare(int op, Value* a, Value* b) {
   force(a);
   force(b);
+  if (scalar(a) || scalar(b)) {
+    plain_operands(*this, a, b, {kCompareMethods[op]}, {kCompareMethods[kSwapped[op]], op == Py_NE ? "__eq__" : nullptr});
+  }
   if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
   if (a->kind == Kind::kMade || b->kind == Kind::kMade) {
     if (Value* r = operate_made(operator_function(kCompare[op]), {a, b})) return r;
@@ -644,10 +653,13 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   int ka = sequence_kind(a), kb = sequence_kind(b);
   // A named tuple or another subclass of tuple may compare by a method of its own.
   const auto overrides = [&](Value* v, int which) { return v->kind == Kind::kTuple && v->type && special_method(v, kCompareMethods[which]); };
-  const bool by_method = overrides(a, op) || overrides(b, kSwapped[op]) || (op == Py_NE && (overrides(a, Py_EQ) || overrides(b, Py_EQ)));
+  // The right one's comes first only where its class is derived from the left one's.
+  const auto derived = [&] { return type_of(b) != type_of(a) && PyType_IsSubtype(type_of(b), type_of(a)); };
+  const bool by_method = overrides(a, op) || (overrides(b, kSwapped[op]) && (ka != kb || derived()));
+  const auto held_items = [&](Value* v) { return v->kind == Kind::kTuple ? v->items : drain(v); };
   if (!equality && ka && ka == kb && !by_method) {
     // The first items that differ decide.
-    Values left = drain(a), right = drain(b);
+    Values left = held_items(a), right = held_items(b);
     for (size_t i = 0; i < left.size() && i < right.size(); ++i)
       if (!identical_or_equal(*this, left[i], right[i])) return compare(op, left[i], right[i]);
     const int order = left.size() < right.size() ? -1 : left.size() > right.size();
@@ -656,7 +668,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   if (equality && (ka || kb) && !by_method) {
     if (ka && kb) {
       if (ka != kb) return boolean(op == Py_NE);
-      Values left = drain(a), right = drain(b);
+      Values left = held_items(a), right = held_items(b);
       if (left.size() != right.size()) return boolean(op == Py_NE);
       for (size_t i = 0; i < left.size(); ++i)
         if (!identical_or_equal(*this, left[i], right[i])) return boolean(op == Py_NE);
@@ -755,19 +767,22 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
 Value* Tracer::unary(Op op, Value* v) {
   force(v);
   const char* name = op == Op::kUnaryNegative ? "neg" : op == Op::kUnaryInvert ? "invert" : "pos";
+  const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";
+  Value* held = plain_scalar(v, {method});
+  if (held && held->dynamic) return unary(op, held);
   if (v->kind == Kind::kTensor) return torch_call(operator_function(name), {v});
   if (v->kind == Kind::kMade) {
     if (Value* r = operate_made(operator_function(name), {v})) return r;
     stop("builtin", {{"function", name}, {"arg_types", describe(v)}});
   }
   if (Value* r = number_call(operator_function(name), {v}, {})) return r;
-  PyObject* c = constant_of(v);
-  const char* method = op == Op::kUnaryNegative ? "__neg__" : op == Op::kUnaryInvert ? "__invert__" : "__pos__";
+  PyObject* c = held ? scalar_twin(v) : constant_of(v);
   if (Value* f = special_method(v, method)) return call_nested(f, {v});
   if (!c) stop("builtin", {{"function", name}, {"arg_types", describe(v)}});
   if (PY_VERSION_HEX >= 0x030C0000 && op == Op::kUnaryInvert && PyBool_Check(c)) stop("warning", {{"qualname", "__invert__"}});
   NumpyErrors raising(of_numpy(c));
   PyObject* r = PyObject_CallOneArg(operator_function(name), c);
+  if (!r && held) quiet("unary operator", true);
   if (!r && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
   return wrap(r);
 }

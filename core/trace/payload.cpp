@@ -26,6 +26,24 @@ bool has(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// What a mapping proxy shows; new reference.
+PyObject* shown_by(PyObject*, PyObject* proxy) {
+  struct Proxy {
+    PyObject_HEAD PyObject* mapping;
+  };
+  return Py_NewRef(reinterpret_cast<Proxy*>(proxy)->mapping);
+}
+
+/// The dict behind an existing mapping proxy; null when it is another mapping.
+Value* dict_behind(Tracer& t, Value* proxy) {
+  static PyMethodDef definition = {"_shown_by", shown_by, METH_O, nullptr};
+  static PyObject* asks = PyCFunction_New(&definition, nullptr);
+  PyObject* mapping = t.keep_for_trace(py::Ref::steal(shown_by(nullptr, proxy->object)));
+  if (!PyDict_CheckExact(mapping)) return nullptr;
+  t.guard_type(proxy);
+  return t.force(t.live(mapping, t.child(guard::SourceKind::kExpression, proxy->source, asks)));
+}
+
 }  // namespace
 
 PyTypeObject* payload_base(PyTypeObject* type) {
@@ -36,6 +54,12 @@ PyTypeObject* payload_base(PyTypeObject* type) {
 }
 
 Value* Tracer::proxy_payload(Value* v) {
+  if (Value* dict = dict_behind(*this, v)) {
+    // It may be a class's own, which the trace's writes to the class change.
+    if (!class_writes_.empty()) stop("frame-access", {{"function", "__dict__"}});
+    return v->content = dict;
+  }
+  if (v->content) return v->content;
   // Only where nothing changes it later: the parameters of an inspect.Signature, of one that is a constant of the trace.
   for (SourceId from = v->source; sources_[from].kind != guard::SourceKind::kObject; from = sources_[from].parent)
     if (sources_[from].parent == guard::kNoSource) return nullptr;
@@ -89,7 +113,8 @@ Value* Tracer::subclasses_of(Value* cls) {
 
 Value* Tracer::payload(Value* v) {
   if (v->kind != Kind::kLive && v->kind != Kind::kInstance) return nullptr;
-  if (v->content) return v->content;
+  if (v->kind == Kind::kLive && v->source >= 0 && Py_TYPE(v->object) == &PyDictProxy_Type) return proxy_payload(v);
+  if (v->content) return scalar(v) ? nullptr : v->content;
   if (v->kind != Kind::kLive || v->source < 0) return nullptr;
   PyTypeObject* base = payload_base(Py_TYPE(v->object));
   if (!base && Py_TYPE(v->object) == deque_type()) {
@@ -101,7 +126,7 @@ Value* Tracer::payload(Value* v) {
     p->type_guarded = true;
     return v->content = p;
   }
-  if (!base) return Py_TYPE(v->object) == &PyDictProxy_Type ? proxy_payload(v) : nullptr;
+  if (!base) return nullptr;
   Value* p = make(base == &PyList_Type ? Kind::kList : Kind::kDict);
   p->object = v->object;
   p->source = v->source;

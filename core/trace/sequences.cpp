@@ -191,6 +191,7 @@ Value* Tracer::iterator_of(Value* v) {
         return as_iterator(call_nested(constant(f), {v}));
       }
       if (Value* p = payload(v)) return iterator_of(p);
+      if (Value* held = plain_scalar(v, {"__iter__"})) return iterator_of(held);
       if (v->kind == Kind::kLive && t->tp_iter == PyObject_SelfIter && t->tp_iternext) return v;
       if (!f) {
         PyObject* g = lookup(t, py::intern("__getitem__"));

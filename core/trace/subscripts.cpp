@@ -75,6 +75,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
         if (k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
         // An int of a class of its own counts as it is.
         const bool number = (k->kind == Kind::kLive || k->kind == Kind::kInstance) && PyType_IsSubtype(type_of(k), &PyLong_Type);
+        if (Value* held = number ? scalar(k) : nullptr) return subscript(c, held);
         if (Value* f = number ? nullptr : special_method(k, "__index__")) i = need_constant(returned(call_nested(f, {k}), &PyLong_Type, "__index__"), "index");
         else stop("not-constant", {{"value", "index " + describe(k)}});
       }
@@ -109,6 +110,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
     }
     case Kind::kConstant: {
       PyObject* o = c->object;
+      if (behaves_as_scalar(k)) k = constant(scalar_twin(k));
       PyObject* i = constant_of(k);
       if (!i)
         if (Value* alias = typing_alias(*this, c, k)) return alias;
@@ -157,6 +159,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
         if (i < 0 || i >= n) raise_text(PyExc_IndexError, "deque index out of range");
         return p->items[static_cast<size_t>(i)];
       }
+      if (plain_scalar(c, {"__getitem__"})) return subscript(constant(scalar_twin(c)), k);
       if (Value* p = plain_payload(c, "__missing__")) return subscript(p, k);
       if (Value* p = payload(c); p && p->kind == Kind::kDict) {
         Value* found = dict_get(p, k);
@@ -195,6 +198,7 @@ bool Tracer::store_subscript(Value* c, Value* k, Value* v) {
     case Kind::kTensor: torch_call(operator_function("setitem"), {c, k, v}); return true;
     case Kind::kDict: dict_set(c, k, v); return true;
     case Kind::kList: {
+      if (Value* held = scalar(k); held && PyType_IsSubtype(type_of(k), &PyLong_Type)) k = held;
       PyObject* i = need_constant(k, "index");
       Py_ssize_t n = list_size(c);
       if (PySlice_Check(i)) {
@@ -292,7 +296,7 @@ void Tracer::delete_subscript(Value* c, Value* k) {
     p->items.erase(p->items.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
-  if (Value* p = payload(c)) return delete_subscript(p, k);
+  if (Value* p = type_of(c) == &PyDictProxy_Type ? nullptr : payload(c)) return delete_subscript(p, k);
   stop("method-call", {{"class", describe(c)}, {"name", "__delitem__"}});
 }
 

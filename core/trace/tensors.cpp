@@ -231,6 +231,13 @@ graph::Arg Tracer::argument(Value* v) {
         return graph::Arg::value(v->id);
       }
       if (torch::is_tensor(v->object)) stop("tensor-subclass", {{"name", Py_TYPE(v->object)->tp_name}});
+      [[fallthrough]];
+    case Kind::kInstance:
+      if (behaves_as_scalar(v)) {
+        graph::Arg a = torch::arg_of(need_constant(scalar(v), "operand"), no_tensor);
+        a.object = scalar_twin(v);
+        return a;
+      }
       stop("function-call", {{"function", "torch operation"}, {"args", describe(v)}});
     case Kind::kTuple:
     case Kind::kList:

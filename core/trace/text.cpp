@@ -15,6 +15,8 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
       if (v->kind == Kind::kTuple && v->type) {
         Value* own = conversion == 1 ? t.special_method(v, "__str__") : nullptr;
         if (!own) own = t.special_method(v, "__repr__");
+        const auto keeps = [&](const char* name) { return t.lookup(v->type, py::intern(name)) == py::type_lookup(&PyTuple_Type, py::intern(name)); };
+        if (!own && keeps("__repr__") && (conversion != 1 || keeps("__str__"))) return text_symbolically(t, t.tuple(v->items), conversion);
         if (!own || own->kind != Kind::kConstant || !PyFunction_Check(own->object)) t.stop("builtin", {{"function", "repr"}, {"arg_types", v->type->tp_name}});
         auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(own->object));
         if (!py::utf8(code->co_filename).ends_with("collections/__init__.py")) {
@@ -63,6 +65,8 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
     if (v->kind == Kind::kDict && !v->type)
       if (PyObject* d = t.constant_copy(v)) return t.constant_new(conversion == 3 ? PyObject_ASCII(d) : PyObject_Repr(d));
     const char* name = conversion == 1 ? "__str__" : "__repr__";
+    const bool own_text = conversion == 1 && t.scalar(v) && PyType_IsSubtype(t.type_of(v), &PyUnicode_Type);  // str's __str__ asks for no repr
+    if (Value* held = t.plain_scalar(v, {name, own_text ? nullptr : "__repr__"})) return text_symbolically(t, held, conversion);
     Value* f = t.special_method(v, name);
     // object's __str__ is the one that asks for the repr.
     if (conversion == 1 && !f && t.lookup(t.type_of(v), py::intern("__str__")) == py::type_lookup(&PyBaseObject_Type, py::intern("__str__")))
@@ -87,6 +91,7 @@ Value* format_symbolically(Tracer& t, Value* v, Value* spec, int conversion) {
   PyObject* s = spec ? t.need_constant(spec, "format") : nullptr;
   PyObject* c = t.constant_of(v);
   if (!c) {
+    if (Value* held = t.plain_scalar(v, {"__format__", "__str__", "__repr__"})) return format_symbolically(t, held->dynamic ? held : t.constant(t.scalar_twin(v)), spec, 0);
     if (!s || PyUnicode_GET_LENGTH(s) == 0) {
       if (Value* f = t.special_method(v, "__format__")) return t.returned(t.call_nested(f, {v, t.text("")}), &PyUnicode_Type, "__format__");
       return text_symbolically(t, v, 1);

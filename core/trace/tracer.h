@@ -254,7 +254,8 @@ class Tracer {
   Value* initialise(Value* object, PyTypeObject* type, Values& args, Keywords& keywords);
   /// A Python object of constants only, lists and dicts included (not to be changed); null when v is no such thing.
   PyObject* constant_copy(Value* v);
-  PyObject* constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done);
+  /// `scalars`: with twins of objects that behave as scalars.
+  PyObject* constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done, bool scalars = false);
   Value* fold(PyObject* callable, const Values& args, const Keywords& keywords);
   /// The arguments as values that hold no code of the user's; false when one is no such thing.
   bool data_arguments(const Values& args, const Keywords& keywords, Values& values, Keywords& words);
@@ -320,6 +321,21 @@ class Tracer {
   Value* proxy_payload(Value* v);
   void give_payload(Value* instance, PyTypeObject* base);
   Value* payload_method(Value* self, const std::string& name, Values& args, Keywords& keywords);
+  /// scalars.cpp: the plain value inside an instance of a subclass of int, float, complex, str or bytes; null for other objects.
+  Value* scalar(Value* v);
+  /// The same when its class leaves these methods to its base. Null names are passed over.
+  Value* plain_scalar(Value* v, std::initializer_list<const char*> methods);
+  /// Whether it is a scalar and native code that is handed it runs nothing of its class.
+  bool behaves_as_scalar(Value* v);
+  /// A real object of the same class and value, without attributes; kept.
+  PyObject* scalar_twin(Value* v);
+  Value* new_scalar(PyTypeObject* type, Values args, Keywords keywords);
+  /// What tuple's own `__new__` makes.
+  Value* new_tuple(PyTypeObject* type, const Values& args, const Keywords& keywords);
+  /// int.__new__(cls, …) and its kin, called by a class's `__new__`; null for other calls.
+  Value* new_of_base(PyObject* callable, const Values& args, const Keywords& keywords);
+  /// A native method of its base called on a scalar; null for other calls.
+  Value* scalar_method(PyObject* descriptor, const Values& args, const Keywords& keywords);
   /// list.append, dict.get … on a tracked container; null when not known.
   /// `owner`: the class of C that defines the method; null for one of a container itself.
   Value* container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner = nullptr);
@@ -532,6 +548,8 @@ class Tracer {
   void find_mortals();                 ///< among the values of the entry
   void note_waiting(Value* generator);  ///< it has just been suspended
   bool is_held(Mortal& mortal);
+  /// Whether a variable or an operand of the trace's frames leads to an object made here, not through a weak reference.
+  bool is_named(const Value* v) const;
   /// After the outer instruction with the number `at`: what it let go of ends now.
   void settle_deaths(int64_t at, bool raised);
   void close_dead(Value* generator, int64_t at);

@@ -34,6 +34,10 @@ PyTypeObject* deque_type();
 PyTypeObject* namespace_type();
 /// dict, OrderedDict or list when `type` is a subclass of one made by a class statement, else null.
 PyTypeObject* payload_base(PyTypeObject* type);
+/// int, float, complex, str or bytes when `type` is a subclass of one made by a class statement, else null.
+PyTypeObject* scalar_base(PyTypeObject* type);
+/// A subclass of tuple made by a class statement, whose instances are its items and a dict.
+bool is_tuple_class(PyTypeObject* type);
 /// Immutable objects that are read like constants: torch.finfo, compiled regular expressions and their matches, decimals, dates,
 /// paths, numpy's scalars.
 bool is_fixed_native_type(PyTypeObject* type);

@@ -1279,3 +1279,109 @@ def classes_that_use_what_is_outside():
 
 for outside in classes_that_use_what_is_outside():
     case(outside)
+
+
+class Weak:
+    def __init__(self, v=1):
+        self.v = v
+
+
+@case
+def weak_reference_to_made(x, n):
+    o = Weak(n)
+    r = weakref.ref(o)
+    o.back = r
+    held = [o]
+
+    def through():
+        return r().v
+
+    alive = r() is o
+    del o
+    return x + through(), alive, r() is held[0], held[0].back() is held[0], isinstance(r, weakref.ref)
+
+
+@case(breaks=2)
+def weak_reference_dies(x, n):
+    o = Weak()
+    r = weakref.ref(o)
+    alive = r() is o
+    del o
+    x = x + 1
+    gone = r()
+    p = Weak()
+    p.me = p
+    q = weakref.ref(p)
+    del p
+    return x * 2, alive, gone, q() is None
+
+
+@case(breaks=4)
+def weak_reference_and_holders(x, n):
+    out = []
+    o = Weak()
+    r = weakref.ref(o)
+    over = iter([o])
+    del o
+    out.append(r() is not None)
+    for last in over:
+        pass
+    del last
+    out.append(r())  # the iterator has let go of its list
+    o = Weak()
+    r = weakref.ref(o)
+    LOG.append(o)
+    del o
+    out.append(r() is LOG[-1])
+    LOG.clear()
+    out.append(r())
+    return x + 1, out
+
+
+@case(breaks=1)
+def weak_reference_from_a_call(x, n):
+    def make():
+        o = Weak()
+        return weakref.ref(o)
+
+    return x + 1, make()()
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self):
+        self.a, self.b = 1, 2
+
+
+SLOTTED = Slots()
+
+
+@case
+def slot_deleted(x, n):
+    return with_slots(x, SLOTTED)
+
+
+def with_slots(x, s):
+    s.a = n = 3
+    del s.a
+    gone = hasattr(s, "a"), getattr(s, "a", None)
+    try:
+        s.a
+    except AttributeError as e:
+        text = str(e)
+    s.a = n + 1
+    del s.b
+    s.b = x
+    return x + s.a, gone, text, s.b
+
+
+@case
+def slot_stays_deleted(x, n):
+    s = SLOTS_GIVEN[n % 2]
+    s.a = 1
+    del s.a
+    return x + s.b, hasattr(s, "a")
+
+
+SLOTS_GIVEN = [Slots(), Slots()]

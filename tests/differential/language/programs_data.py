@@ -1137,3 +1137,54 @@ def key_of_an_entry_dict_put_back(x, n):
     order = [(i, v) for i, v in enumerate(d.items())]
     d["b"] = d.get("b", 5)
     return x * len(order), got, list(vars(PLAIN)), next(iter(RECENT)), list(RECENT.items()), order, keys_of(b=1, a=2), list(d)
+
+
+SHOWN = {"a": 1, "b": 2}
+PROXY = types.MappingProxyType(SHOWN)
+
+
+@case
+def mapping_proxy_outside(x, n):
+    SHOWN["n"] = n
+    try:
+        PROXY["a"] = 3
+    except TypeError as e:
+        text = str(e)
+    out = [PROXY["a"], PROXY["n"], len(PROXY), list(PROXY), "b" in PROXY, PROXY.get("zz", 7), dict(PROXY), [v for _, v in PROXY.items()],
+           {**PROXY}, list(PROXY.values()), PROXY.copy(), type(PROXY) is types.MappingProxyType, PROXY == SHOWN]
+    SHOWN["a"] += 1
+    return x + PROXY["a"], out, text
+
+
+@case(breaks=2)
+def mapping_proxy_refuses(x, n):
+    global PROXY
+    try:
+        del PROXY["a"]
+    except TypeError as e:
+        first = str(e)
+    try:
+        PROXY |= {"q": 1}
+    except TypeError as e:
+        return x + 1, first, str(e), len(SHOWN)
+
+
+class Compared:
+    def __init__(self, v, at):
+        self.v, self.at = v, at
+
+    def __lt__(self, o):
+        LOG.append((self.at, o.at))
+        return self.v < o.v
+
+
+@case
+def order_of_comparisons(x, n):
+    out = []
+    for values in ([3, 1, 2], [1, 2, 3, 0], [3, 2, 2, 1, 4, 0], [5, 5, 4, 4, 9, 1], [2, 2, 2], [2, 2, 1, 1, 3, 4, 0], [7, 6, 5, 4], [1, 1, 2, 0, 3]):
+        items = [Compared(v, i) for i, v in enumerate(values)]
+        out.append([c.at for c in sorted(items)])
+        items.sort(reverse=True)
+        out.append([c.at for c in items])
+    return x + 1, out
+
