@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 
 #include "core/cpu/frozen.h"
 #include "core/cpu/kernel_plan.h"
+#include "core/cpu/parallel.h"
 #include "core/cpu/passes/table.h"
 #include "core/graph/op_table.h"
 #include "core/graph/profile.h"
@@ -24,6 +25,13 @@ using graph::ObjectHandle;
 
 constexpr std::pair<std::string_view, LibraryUse> kUses[] = {
     {"never", LibraryUse::kNever}, {"measured", LibraryUse::kMeasured}, {"always", LibraryUse::kAlways}};
+
+/// Time for comparing runs. What others take from a lone thread does not count.
+double clock_us() {
+  timespec now{};
+  clock_gettime(kernel_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
 
 LibraryUse& library_use() {
   static LibraryUse use = [] {
@@ -231,15 +239,14 @@ class CpuPlan final : public graph::Plan {
   int run_turn(ObjectHandle const* inputs, ObjectHandle* outputs) {
     const Which which = turns_ % 2 == 0 ? kLibrary : kPlain;
     std::string why;
+    const double start = clock_us();
     if (which == kLibrary && !forms_[kLibrary]->ready(inputs, &why)) {
       give_up_library(why);
       return run_plain(inputs, outputs);
     }
-    const auto start = std::chrono::steady_clock::now();
     const int failed =
         which == kLibrary ? forms_[kLibrary]->run(inputs, outputs) : run_plain(inputs, outputs);
-    const double us =
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    const double us = clock_us() - start;
     if (failed >= 0) {
       if (which == kLibrary) give_up_library("a call failed");
       return failed;

@@ -112,7 +112,9 @@ class KernelPlan final : public graph::Plan {
     options.rows = true;
     options.through_views = true;
     options.threads = kernel_threads();
-    const schedule::Schedule plan = schedule::build_schedule(*graph_, options);
+    schedule::Schedule plan = schedule::build_schedule(*graph_, options);
+    for (schedule::Kernel& kernel : plan.kernels)
+      for (schedule::Inst& inst : kernel.insts) inst.node = known_as(inst.node);
     Jit* jit = nullptr;
     if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
     const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
@@ -176,6 +178,11 @@ class KernelPlan final : public graph::Plan {
   }
 
  private:
+  int known_as(int node) const {
+    if (origin_.empty() || node < 0) return node;
+    const std::vector<int>& known = origin_[static_cast<size_t>(node)];
+    return known.empty() ? -1 : known.front();
+  }
   std::vector<int> known_as(const std::vector<int>& nodes) const {
     if (origin_.empty()) return nodes;
     std::vector<int> all;

@@ -56,10 +56,22 @@ std::optional<std::vector<graph::Made>> metadata(const graph::Graph& graph, cons
   return all;
 }
 
+bool prefers(std::string_view name, const std::vector<int64_t>& sizes) {
+  auto* function = static_cast<PyObject*>(resolve("breakline._choices." + std::string(name)));
+  const py::Ref args =
+      py::Ref::steal(function ? PyTuple_New(static_cast<Py_ssize_t>(sizes.size())) : nullptr);
+  for (size_t i = 0; args && i < sizes.size(); ++i)
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+  const py::Ref answer = py::Ref::steal(args ? PyObject_Call(function, args.get(), nullptr) : nullptr);
+  const bool yes = answer && PyObject_IsTrue(answer.get()) == 1;
+  PyErr_Clear();
+  return yes;
+}
+
 }  // namespace
 
 const graph::PassTools& pass_tools() {
-  static const auto& tools = *new graph::PassTools{resolve, metadata};
+  static const auto& tools = *new graph::PassTools{resolve, metadata, prefers};
   return tools;
 }
 

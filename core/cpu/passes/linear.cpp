@@ -55,6 +55,16 @@ std::optional<Linear> linear_of(const Rewrite& r, const Uses& uses, const Node& 
 
 }  // namespace
 
+namespace {
+
+bool worth_it(const Rewrite& r, const Linear& l, const graph::PassTools& tools) {
+  const graph::Dims& weight = r.value(l.weight).meta.sizes;
+  const int64_t outside = weight[l.turned ? 1 : 0], inside = weight[l.turned ? 0 : 1];
+  return tools.prefers && tools.prefers("linear", {l.rows, inside, outside, l.bias.is_none() ? 0 : 1});
+}
+
+}  // namespace
+
 void linear_pass(Rewrite& r, const graph::PassTools& tools) {
   const graph::ObjectHandle multiply = tools.resolve("torch.ops.mkl._mkl_linear.default._op");
   const graph::ObjectHandle pack = tools.resolve("breakline._frozen.linear_weight");
@@ -63,7 +73,7 @@ void linear_pass(Rewrite& r, const graph::PassTools& tools) {
   const Uses uses(r.graph);
   for (int n = 0; n < r.count(); ++n) {
     const auto l = linear_of(r, uses, r.node(n));
-    if (!l) continue;
+    if (!l || !worth_it(r, *l, tools)) continue;
     const ValueId out = r.node(n).outputs[0];
     const std::vector<int> origin = r.notes[static_cast<size_t>(n)].origin;
     graph::TensorMeta dense = r.value(l->weight).meta;

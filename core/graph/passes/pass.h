@@ -28,6 +28,9 @@ struct PassTools {
   /// A node's outputs as PyTorch makes them of the values its operands are now; none when nobody can tell.
   /// The need of a gradient is left out.
   std::function<std::optional<std::vector<Made>>(const Graph&, const Node&)> infer;
+  /// Whether the library's form of a call was faster on this machine, measured once per process and sizes:
+  /// the function of that name in breakline._choices. False when it can't be told.
+  std::function<bool(std::string_view name, const std::vector<int64_t>& sizes)> prefers;
 };
 
 struct Pass {

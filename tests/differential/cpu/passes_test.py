@@ -4,6 +4,7 @@ made of. `breakline python passes_test.py FOLDER [--seed N] [--count N]`"""
 import argparse
 import copy
 import math
+import os
 import random
 import sys
 import warnings
@@ -486,6 +487,7 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    os.environ["BREAKLINE_CHOICES"] = "1"
     torch.set_num_threads(1)
     pure()
     changes()
