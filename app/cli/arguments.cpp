@@ -35,6 +35,10 @@ constexpr CommandRow kCommands[] = {
     {"check", Command::kCheck, "breakline check TARGET --budget FILE [options] [-- ARGS...]",
      "a gate for CI: breaks, graphs, frames given up and the time ratio against a budget file; fails (exit "
      "1) when one is over"},
+    {"trace-export", Command::kTraceExport, "breakline trace-export TARGET -o FILE [options] [-- ARGS...]",
+     "record calls of a target as a timeline for Perfetto or chrome://tracing: guards, segments, kernels and "
+     "the "
+     "Python between"},
     {"dump", Command::kDump, "breakline dump TARGET --stage STAGE [options] [-- ARGS...]",
      "print one stage of compilation: bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
@@ -63,7 +67,8 @@ struct Option {
 constexpr unsigned bit(Command command) { return 1u << static_cast<unsigned>(command); }
 constexpr unsigned kTimed = bit(Command::kTime) | bit(Command::kBench);
 constexpr unsigned kEngine = bit(Command::kExplain) | bit(Command::kTime) | bit(Command::kBench) |
-                             bit(Command::kParity) | bit(Command::kCheck) | bit(Command::kDump);
+                             bit(Command::kParity) | bit(Command::kCheck) | bit(Command::kDump) |
+                             bit(Command::kTraceExport);
 
 using Outcome = std::optional<Error>;
 
@@ -129,6 +134,12 @@ template <class T>
 Outcome store(const Result<T>& value, const std::function<void(T)>& put) {
   if (!value) return value.error();
   put(*value);
+  return {};
+}
+
+Outcome set_output(Arguments& out, const std::string& path) {
+  if (path.empty()) return Error{"--output takes the path of a file."};
+  out.output = path;
   return {};
 }
 
@@ -250,6 +261,15 @@ const std::vector<Option>& options() {
          a.time.arms->push_back(v);
          return {};
        }},
+      {"--output", bit(Command::kTraceExport), "FILE", "the file to write (-o)", set_output},
+      {"-o", bit(Command::kTraceExport), "FILE", "the same", set_output},
+      {"--calls", bit(Command::kTraceExport), "N", "calls to record, at most 2 s of them (20)",
+       [](Arguments& a, const std::string& v) {
+         if (const auto n = whole_number(v, "--calls"); n && (*n == 0 || *n > 100000))
+           return Outcome(Error{"--calls takes 1 to 100000."});
+         return store<long long>(whole_number(v, "--calls"),
+                                 [&](long long n) { a.calls = static_cast<int>(n); });
+       }},
       {"--stage", bit(Command::kDump), "STAGE",
        "bytecode, graph, schedule, kernel-ir, llvm, asm (of the cpu plan), glsl or spirv (with --device "
        "vulkan)",
@@ -261,7 +281,7 @@ const std::vector<Option>& options() {
          a.stage = v;
          return {};
        }},
-      {"--target", kTimed | bit(Command::kDump), "NAME",
+      {"--target", kTimed | bit(Command::kDump) | bit(Command::kTraceExport), "NAME",
        "which of a script's targets (dump: all; else the first)",
        [](Arguments& a, const std::string& v) -> Outcome {
          a.time.target = v;
@@ -356,7 +376,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   out.command = Command::kHelp;
   if (at >= words.size())
     return Error{
-        "Name a command: explain, time, bench, parity, check, dump, run, python or diagnose (breakline "
+        "Name a command: explain, time, bench, parity, check, dump, trace-export, run, python or diagnose "
+        "(breakline "
         "--help "
         "tells "
         "more)."};
@@ -372,7 +393,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
   const CommandRow* row = find_command(first);
   if (!row)
     return Error{"There is no command '" + first +
-                 "': use explain, time, bench, parity, check, dump, run, python or diagnose."};
+                 "': use explain, time, bench, parity, check, dump, trace-export, run, python or diagnose."};
   out.command = row->command;
   ++at;
   if (out.command == Command::kRun || out.command == Command::kPython)
@@ -414,6 +435,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
                      : "Name a target: a Python file, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
   if (out.command == Command::kCheck && out.budget.empty())
     return Error{"breakline check needs --budget FILE (with --update it is written)."};
+  if (out.command == Command::kTraceExport && out.output.empty())
+    return Error{"breakline trace-export needs -o FILE, as in -o trace.json."};
   if (out.command == Command::kDump && out.stage.empty())
     return Error{
         "breakline dump needs --stage bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};

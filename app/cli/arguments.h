@@ -21,7 +21,8 @@ enum class Command {
   kBench,
   kParity,
   kCheck,
-  kDump
+  kDump,
+  kTraceExport
 };
 
 /// What the user asked for. Only the fields of the command are filled.
@@ -36,6 +37,8 @@ struct Arguments {
   std::string bench_device = "cpu";     ///< bench: whose arms
   std::string file;                     ///< diagnose: FILE or "-"
   std::string budget, markdown, sarif;  ///< check: files
+  std::string output;                   ///< trace-export: a file
+  int calls = 20;                       ///< trace-export
   std::string stage;                    ///< dump
   bool update = false;                  ///< check: write the budget instead
   std::vector<std::string> rest;  ///< run: script and its arguments; python: the interpreter's arguments

@@ -19,6 +19,7 @@
 #include "core/client/timings_text.h"
 #include "core/diagnose/knowledge.h"
 #include "core/protocol/json.h"
+#include "core/protocol/timeline.h"
 
 namespace breakline::cli {
 namespace {
@@ -272,6 +273,26 @@ int dump(const Arguments& arguments) {
   return kDone;
 }
 
+int trace_export(const Arguments& arguments) {
+  protocol::Report report;
+  const Opened opened = open_and_run(arguments, "record", report);
+  if (!opened.engine) return opened.code;
+  std::optional<Client::Seconds> timeout;
+  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  const protocol::TimelineParams params{arguments.time.target, arguments.calls};
+  const Answer answer = opened.engine->call("timeline", protocol::to_json(params), timeout);
+  if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
+  opened.engine->shut_down();
+  const auto timeline = protocol::parse_timeline(answer.body);
+  const auto trace = protocol::trace_of(answer.body);
+  if (!timeline || !trace)
+    return complain((timeline ? trace.error() : timeline.error()).message, kEngineDied);
+  if (!write_file(arguments.output, *trace))
+    return complain("The timeline " + arguments.output + " can't be written: check the folder.", kBadInput);
+  print(stdout, arguments.json ? protocol::to_json(*timeline) + "\n" : client::timeline_text(*timeline));
+  return kDone;
+}
+
 /// Replaces this process by the interpreter with `words` as its arguments.
 int become_python(const Arguments& arguments, const std::vector<std::string>& words) {
   const auto interpreter = client::locate_interpreter(arguments.python, client::program_folder());
@@ -357,6 +378,8 @@ int run_command(const Arguments& arguments) {
       return parity(arguments);
     case Command::kCheck:
       return check(arguments);
+    case Command::kTraceExport:
+      return trace_export(arguments);
     case Command::kDump:
       return dump(arguments);
   }

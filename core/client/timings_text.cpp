@@ -172,4 +172,26 @@ std::string timings_text(const Timings& timings, const TextOptions& options) {
   return writer.text();
 }
 
+std::string timeline_text(const protocol::Timeline& t) {
+  std::string out = t.target + "   " + std::to_string(t.calls) + (t.calls == 1 ? " call of " : " calls of ") +
+                    number(t.call_us) + " us (" + number(t.recorded_call_us) + " us recorded)\n";
+  if (t.parts_us) {
+    const protocol::TimelineParts& p = *t.parts_us;
+    const std::pair<const char*, double> rows[] = {{"guards and inputs", p.entry},
+                                                   {"segments", p.segments},
+                                                   {"leaving and entering at breaks", p.breaks},
+                                                   {"Python between", p.python},
+                                                   {"results", p.exit},
+                                                   {"tracing and compiling", p.compile}};
+    for (const auto& [name, us] : rows) {
+      if (us <= 0) continue;
+      std::string row = "  " + std::string(name);
+      row.resize(36, ' ');
+      out += row + number(us) + " us" + (p.call > 0 ? format("   %.1f %%", 100 * us / p.call) : "") + "\n";
+    }
+  }
+  return out + "  " + number(t.events_a_call) + " events a call at " + number(t.event_ns) +
+         " ns: " + format("%.2f %%", 100 * t.event_share) + " of the call\n";
+}
+
 }  // namespace breakline::client

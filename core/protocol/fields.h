@@ -3,6 +3,7 @@
 #pragma once
 #include "core/protocol/budget.h"
 #include "core/protocol/report.h"
+#include "core/protocol/timeline.h"
 
 namespace breakline::protocol {
 
@@ -209,6 +210,22 @@ template <class V>
 void walk(V& v, TimeParams& x) {
   v("target", x.target), v("arms", x.arms), v("rounds", x.rounds), v("budget_s", x.budget_s);
   v("threads", x.threads), v("block_ms", x.block_ms), v("full", x.full);
+}
+
+template <class V>
+void walk(V& v, TimelineParams& x) {
+  v("target", x.target), v("calls", x.calls);
+}
+template <class V>
+void walk(V& v, TimelineParts& x) {
+  v("entry", x.entry), v("segments", x.segments), v("breaks", x.breaks), v("python", x.python);
+  v("exit", x.exit), v("compile", x.compile), v("call", x.call);
+}
+template <class V>
+void walk(V& v, Timeline& x) {
+  v("schema", x.schema), v("target", x.target), v("calls", x.calls), v("call_us", x.call_us);
+  v("recorded_call_us", x.recorded_call_us), v("parts_us", x.parts_us), v("events_a_call", x.events_a_call);
+  v("event_ns", x.event_ns), v("event_share", x.event_share);
 }
 
 }  // namespace breakline::protocol

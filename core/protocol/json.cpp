@@ -145,6 +145,15 @@ std::string to_json(const Timings& value) { return text_of(value); }
 std::string to_json(const OpenParams& value) { return text_of(value); }
 std::string to_json(const TimeParams& value) { return text_of(value); }
 std::string to_json(const DumpParams& value) { return text_of(value); }
+std::string to_json(const TimelineParams& value) { return text_of(value); }
+std::string to_json(const Timeline& value) { return text_of(value); }
+Result<Timeline> parse_timeline(std::string_view json) { return parse<Timeline>(json, "timeline"); }
+
+Result<std::string> trace_of(std::string_view json) {
+  const Json j = Json::parse(json, nullptr, false);
+  if (!j.is_object() || !j.contains("trace")) return Error{"The engine sent a timeline without a trace."};
+  return dump(j["trace"], 0);
+}
 std::string to_json(const std::vector<Overlay>& overlays) { return text_of(overlays); }
 
 std::string to_json(const CheckResult& value) { return text_of(value); }

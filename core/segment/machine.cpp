@@ -176,44 +176,63 @@ struct Restorer {
   }
 };
 
-/// Takes the times of one call while its root is profiled; does nothing otherwise.
+/// Takes the times of one call while its root is profiled, or its marks for a timeline; does nothing otherwise.
 class Stopwatch {
  public:
   explicit Stopwatch(const Root& root)
-      : profile_(active_profile && active_profile->root == &root ? active_profile : nullptr) {}
+      : profile_(active_profile && active_profile->root == &root ? active_profile : nullptr) {
+    if (!profile_) return;
+    kernels_.timeline = profile_->timeline;
+    if (!mark(MarkKind::kCall, -1)) left_ = graph::profile_clock_ns();
+  }
   bool on() const { return profile_ != nullptr; }
   /// `plan`: the one that runs; times by kernel are those of the segment's own plan.
   graph::KernelTimes* kernels(const Segment& s, const graph::Plan* plan) {
-    if (!profile_) return nullptr;
+    if (!profile_ || (kernels_.timeline && plan != s.plan.get())) return nullptr;
     kernels_.ns.assign(plan && plan == s.plan.get() ? plan->info().kernels.size() : 0, -1);
     return &kernels_;
   }
-  void plan_begins() {
-    if (!profile_) return;
+  void plan_begins(const Segment& s) {
+    if (!profile_ || mark(MarkKind::kEntered, s.id)) return;
     begun_ = graph::profile_clock_ns();
+    if (first_) profile_->add_entry(begun_ - left_);
+    first_ = false;
     close_break(begun_);
   }
   void plan_ended(const Segment& s) {
-    if (!profile_) return;
+    if (!profile_ || mark(MarkKind::kPlan, s.id)) return;
     left_ = graph::profile_clock_ns();
     if (s.plan) profile_->add_segment(s.id, left_ - begun_, kernels_);
   }
   void instruction_begins(int break_index) {
-    if (!profile_) return;
+    if (!profile_ || mark(MarkKind::kLeft, break_index)) return;
     break_ = break_index;
     instruction_ = done_ = graph::profile_clock_ns();
   }
   void instruction_ended() {
-    if (profile_) done_ = graph::profile_clock_ns();
+    if (profile_ && !mark(MarkKind::kInstruction, -1)) done_ = graph::profile_clock_ns();
   }
   /// A segment was made in between: that is compile time, no price of the break.
-  void compiled() { break_ = -1; }
+  void compiled() {
+    if (profile_) mark(MarkKind::kCompiled, -1);
+    break_ = -1;
+    first_ = false;
+  }
   /// The call ended without another segment.
   void finish() {
-    if (profile_) close_break(done_);
+    if (!profile_ || mark(MarkKind::kReturn, -1)) return;
+    close_break(done_);
+    profile_->add_exit(graph::profile_clock_ns() - std::max(left_, done_));
   }
 
  private:
+  using MarkKind = base::MarkKind;
+  /// Whether a timeline took it.
+  bool mark(MarkKind kind, int id) {
+    if (!profile_->timeline) return false;
+    profile_->timeline->mark(kind, id);
+    return true;
+  }
   void close_break(int64_t entered) {
     if (break_ >= 0) profile_->add_break(break_, instruction_ - left_, done_ - instruction_, entered - done_);
     break_ = -1;
@@ -221,6 +240,7 @@ class Stopwatch {
 
   Profile* profile_;
   graph::KernelTimes kernels_;
+  bool first_ = true;
   int break_ = -1;
   int64_t begun_ = 0, left_ = 0, instruction_ = 0, done_ = 0;
 };
@@ -404,7 +424,7 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   const Restoration& restoration = instance_ ? instance_->restoration : s.restoration;
   const std::shared_ptr<Instance> held = instance_;  // nested calls may push it out
   if (!plan) {
-    watch_.plan_begins();
+    watch_.plan_begins(s);
     watch_.plan_ended(s);
     return Next::kSite;
   }
@@ -422,7 +442,7 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
   int node;
   {
     graph::KernelTimesScope times(watch_.kernels(s, plan));
-    watch_.plan_begins();
+    watch_.plan_begins(s);
     node = plan->run(reinterpret_cast<graph::ObjectHandle const*>(inputs),
                        reinterpret_cast<graph::ObjectHandle*>(outputs.items.data()));
   }

@@ -26,6 +26,9 @@ struct Profile {
   static constexpr size_t kMost = 4096;  ///< samples kept of one kind; later ones only count
 
   const Root* root = nullptr;
+  base::Timeline* timeline = nullptr;  ///< set: marks there, and no samples here
+  std::vector<int64_t> entries,
+      exits;  ///< of calls: until the first plan; from the last plan or instruction on
   std::map<int, SegmentSamples> segments;  ///< by segment id
   std::map<int, BreakSamples> breaks;      ///< by break index
   std::map<int, int64_t> segment_runs, break_events;
@@ -38,6 +41,12 @@ struct Profile {
     if (s.kernels.size() < kernels.ns.size()) s.kernels.resize(kernels.ns.size());
     for (size_t k = 0; k < kernels.ns.size(); ++k)
       if (kernels.ns[k] >= 0) s.kernels[k].push_back(kernels.ns[k]);
+  }
+  void add_entry(int64_t ns) {
+    if (entries.size() < kMost) entries.push_back(ns);
+  }
+  void add_exit(int64_t ns) {
+    if (exits.size() < kMost) exits.push_back(ns);
   }
   void add_break(int index, int64_t leave, int64_t instruction, int64_t enter) {
     ++break_events[index];

@@ -10,6 +10,7 @@
 #include "core/engine/extension/pass_bindings.h"
 #include "core/engine/extension/profile_bindings.h"
 #include "core/engine/extension/segment_bindings.h"
+#include "core/engine/extension/timeline_bindings.h"
 #include "core/engine/extension/plans.h"
 #include "core/engine/extension/skipped_body.h"
 #include "core/resume/prepare.h"
@@ -236,7 +237,7 @@ PyMODINIT_FUNC PyInit__breakline() {
   engine::install_error_raiser();
   engine::install_skipped_body();
   bool ok = engine::add_compiled_function(m) == 0 && engine::add_measure_functions(m) == 0 && engine::add_profile_functions(m) == 0 && engine::add_segment_functions(m) == 0 && engine::add_knowledge_functions(m) == 0 && engine::add_dump_functions(m) == 0 &&
-            engine::add_pass_functions(m) == 0;
+            engine::add_pass_functions(m) == 0 && engine::add_timeline_functions(m) == 0;
   ok = ok && PyModule_AddObjectRef(m, "enter_inference_mode", torch::inference_enter()) == 0 &&
        PyModule_AddObjectRef(m, "leave_inference_mode", torch::inference_leave()) == 0;
   for (const char* name : {"region_enter", "region_exit"}) {

@@ -61,7 +61,9 @@ py::Ref result_of(const Profile& profile, const segment::Root& root) {
                          microseconds(samples.instruction).release(), "enter_us",
                          microseconds(samples.enter).release()));
   }
-  return py::check(Py_BuildValue("{s:N,s:N}", "segments", segments.release(), "breaks", breaks.release()));
+  return py::check(Py_BuildValue("{s:N,s:N,s:N,s:N}", "segments", segments.release(), "breaks",
+                                 breaks.release(), "entry_us", microseconds(profile.entries).release(), "exit_us",
+                                 microseconds(profile.exits).release()));
 }
 
 PyObject* profile_end(PyObject*, PyObject*) {

@@ -263,6 +263,36 @@ class Bench(Case):
         self.refused(self.call("bench", MODELS / "raises.py"), 3, "nothing to time")
 
 
+class TraceExport(Case):
+    def test_a_timeline_of_calls(self):
+        path = self.write("m.py", "import torch\ndef f(x):\n    y = x.sin() * 2\n    print(end='')\n    return y.relu().sum(0)\n")
+        result = self.call("trace-export", "--json", f"{path}:f", "--input", "f32[64,64]", "-o", "t.json", "--calls", "5")
+        self.assertEqual(result.code, 0, result.err)
+        facts, trace = result.json, json.loads((self.folder / "t.json").read_text())
+        self.assertEqual(facts["calls"], 5)
+        parts = facts["parts_us"]
+        whole = parts.pop("call")
+        self.assertGreater(parts["segments"], 0)
+        self.assertGreater(parts["python"], 0)
+        self.assertEqual(parts["compile"], 0)
+        events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        calls = [event for event in events if event["name"] == "call"]
+        self.assertEqual(len(calls), 5)
+        for call in calls:  # the parts of a call follow one another and add up to it
+            inside = sorted((e for e in events if e["tid"] == 2 and call["ts"] <= e["ts"] < call["ts"] + call["dur"]), key=lambda e: e["ts"])
+            self.assertAlmostEqual(sum(e["dur"] for e in inside), call["dur"], delta=0.01)
+            self.assertEqual([e["cat"] for e in inside].count("segments"), 2)
+            self.assertTrue(any(e["name"].startswith("Python: print") and e["args"]["line"] == 4 for e in inside), inside)
+        self.assertTrue(any(event["tid"] == 3 for event in events))
+        self.assertGreater(facts["event_ns"], 0)
+        self.assertGreater(whole, 0)
+
+    def test_bad_input(self):
+        self.refused(self.call("trace-export", MODELS / "clean.py"), 2, "-o FILE")
+        self.refused(self.call("trace-export", MODELS / "clean.py", "-o", "/nonexistent/t.json"), 2, "can't be written")
+        self.refused(self.call("trace-export", MODELS / "raises.py", "-o", "t.json"), 3, "nothing to record")
+
+
 class Parity(Case):
     def test_places_agree(self):
         path = self.write(

@@ -174,6 +174,10 @@ class Breakline(Arm):
             why = others[0]["plan_reason"] or f"plan {others[0]['plan']}"
             self.entry["reason"] = f"{len(others)} of {len(graphs)} graphs ran as {others[0]['plan']}: {why}"
 
+    def settle(self):
+        super().settle()
+        self.timer.extension.settle_kernels()
+
     def made(self):
         stats = self.function.stats
         return tuple(stats[name] for name in ("graphs", "recompiles", "skipped"))

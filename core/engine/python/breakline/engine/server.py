@@ -140,6 +140,7 @@ class Server:
             "option.set": self.option_set,
             "time": self.time,
             "profile": self.profile,
+            "timeline": self.timeline,
             "parity": self.parity,
             "dump": self.dump,
             "diagnose": self.diagnose,
@@ -203,6 +204,9 @@ class Server:
 
     def profile(self, **params):
         return _call(self.workspace().profile, "profile", params)
+
+    def timeline(self, **params):
+        return _call(self.workspace().timeline, "timeline", params)
 
     def parity(self):
         return self.workspace().parity()

@@ -7,7 +7,7 @@ import time
 import torch
 
 from .. import _native, api, errors, overlays, report, standin
-from . import inputs, parity, profile, targets, timing
+from . import inputs, parity, profile, targets, timeline, timing
 from .faults import Cancelled, Fault, TimeUp, bad_input, describe, passes_through
 from .recording import Recorder
 
@@ -156,6 +156,25 @@ class Workspace:
         chosen = [self._choose(target)] if target else list(self.recorder.recordings)
         entries = [{"target": one.name, **entry} for one in chosen for entry in self.extension.dump(one.compiled, stage)]
         return {"schema": report.SCHEMA, "stage": stage, "entries": entries}
+
+    def timeline(self, target=None, calls=20, budget_s=2.0):
+        """A Timeline of real calls of a target."""
+        self._need_open()
+        if self.recorder is None:
+            raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to record.")
+        chosen = self._choose(target)
+        if chosen.error_in_call or self._entries.get(chosen) is None:
+            raise bad_input("bad_input", f"{chosen.name} ends with an error, so there is no timeline of its calls.")
+        self.server.progress("measure", f"recording calls of {chosen.name}")
+        self.recorder.paused = True
+        self.server.capture.begin("recompile", muted=True)
+        try:
+            return timeline.take(
+                self.extension, chosen, self.recorder.recordings[chosen][0], self._entries[chosen], no_grad=self.no_grad, calls=max(1, int(calls)), budget_s=float(budget_s)
+            )
+        finally:
+            self.recorder.paused = False
+            self.server.capture.begin("recompile")
 
     def parity(self):
         """A Parity of the last report: the same target under the user's own torch.compile, in a process of its own."""
