@@ -44,7 +44,7 @@ Value* weak_reference(Tracer& t, Value* v) {
   PyTypeObject* type = t.type_of(v);
   const bool existing = v->source >= 0 && v->object && v->kind != Kind::kTensor && v->kind != Kind::kConstant;
   if (!existing && v->kind != Kind::kInstance) t.stop("constructor", {{"class", "weakref.ReferenceType"}});
-  if (type->tp_weaklistoffset <= 0) t.quiet("weakref", true);
+  if (!PyType_SUPPORTS_WEAKREFS(type)) t.quiet("weakref", true);
   Value* reference = t.make(Kind::kInstance);
   reference->object = reinterpret_cast<PyObject*>(&_PyWeakref_RefType);
   reference->items = {v};
