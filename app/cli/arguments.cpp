@@ -281,6 +281,14 @@ const std::vector<Option>& options() {
          a.stage = v;
          return {};
        }},
+      {"--without", kTimed, "[FILE:]LINE",
+       "also time the compiled program without the break there: graph_break(), print, logging or a warning",
+       [](Arguments& a, const std::string& v) -> Outcome {
+         if (v.find_last_of("0123456789") != v.size() - 1 || v.empty())
+           return Error{"--without takes the line of a break, as in --without model.py:12, not '" + v + "'."};
+         a.time.without = v;
+         return {};
+       }},
       {"--target", kTimed | bit(Command::kDump) | bit(Command::kTraceExport), "NAME",
        "which of a script's targets (dump: all; else the first)",
        [](Arguments& a, const std::string& v) -> Outcome {

@@ -156,6 +156,19 @@ void roofline(Writer& writer, const protocol::Roofline& r) {
   writer.line(text + writer.paint("   (" + r.note + ")", kDim));
 }
 
+void what_if(Writer& writer, const protocol::WhatIf& w) {
+  const auto saving = [](const char* what, const std::optional<protocol::Saving>& s) {
+    return s ? std::string(what) + number(s->us) + " us a call (" + number(s->low) + " to " +
+                   number(s->high) + ")"
+             : std::string();
+  };
+  std::string text = "  without the break at " + w.place + ":";
+  text += saving(" saves ", w.measured);
+  if (w.measured && w.verdict) text += " (" + *w.verdict + ")";
+  if (w.predicted) text += saving("; its own parts are ", w.predicted);
+  writer.line(text + (w.note.empty() ? "" : writer.paint("   (" + w.note + ")", kDim)));
+}
+
 }  // namespace
 
 std::string timings_text(const Timings& timings, const TextOptions& options) {
@@ -167,6 +180,7 @@ std::string timings_text(const Timings& timings, const TextOptions& options) {
                 ratio({timings.noise->ratio, timings.noise->low, timings.noise->high}));
   compile_costs(writer, timings);
   if (timings.roofline) roofline(writer, *timings.roofline);
+  if (timings.what_if) what_if(writer, *timings.what_if);
   if (!timings.double_note.empty()) writer.line("  no error to f64: " + timings.double_note);
   for (const std::string& warning : timings.warnings) writer.line("  Warning: " + warning);
   return writer.text();

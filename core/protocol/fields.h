@@ -149,11 +149,21 @@ void walk(V& v, Roofline& x) {
   v("peak_gflop_s", x.peak_gflop_s), v("floor_us", x.floor_us), v("bound", x.bound), v("note", x.note);
 }
 template <class V>
+void walk(V& v, Saving& x) {
+  v("us", x.us), v("low", x.low), v("high", x.high);
+}
+template <class V>
+void walk(V& v, WhatIf& x) {
+  v("break", x.break_id), v("place", x.place), v("predicted", x.predicted), v("measured", x.measured);
+  v("verdict", x.verdict), v("note", x.note);
+}
+template <class V>
 void walk(V& v, Timings& x) {
   v("schema", x.schema), v("target", x.target), v("device_notes", x.device_notes), v("threads", x.threads);
   v("blas", x.blas), v("allocator", x.allocator), v("rounds", x.rounds), v("warmup", x.warmup);
   v("block_ms", x.block_ms), v("load", x.load), v("load_note", x.load_note), v("arms", x.arms);
-  v("noise", x.noise), v("roofline", x.roofline), v("double_note", x.double_note), v("warnings", x.warnings);
+  v("noise", x.noise), v("roofline", x.roofline), v("double_note", x.double_note), v("what_if", x.what_if),
+      v("warnings", x.warnings);
 }
 template <class V>
 void walk(V& v, DumpEntry& x) {
@@ -209,7 +219,7 @@ void walk(V& v, OpenParams& x) {
 template <class V>
 void walk(V& v, TimeParams& x) {
   v("target", x.target), v("arms", x.arms), v("rounds", x.rounds), v("budget_s", x.budget_s);
-  v("threads", x.threads), v("block_ms", x.block_ms), v("full", x.full);
+  v("threads", x.threads), v("block_ms", x.block_ms), v("full", x.full), v("without", x.without);
 }
 
 template <class V>

@@ -189,6 +189,19 @@ struct Roofline {
   std::string bound, note;
 };
 
+/// Microseconds a call, with their range.
+struct Saving {
+  double us = 0, low = 0, high = 0;
+};
+
+/// What a call saves without a break: foretold from the break's own parts, and measured on the program
+/// without it.
+struct WhatIf {
+  std::string break_id, place, note;  ///< "break" on the wire
+  std::optional<Saving> predicted, measured;
+  std::optional<std::string> verdict;
+};
+
 struct Timings {
   int schema = kReportSchema, threads = 0, rounds = 0, warmup = 0;
   double block_ms = 0;
@@ -198,6 +211,7 @@ struct Timings {
   std::vector<Arm> arms;
   std::optional<Noise> noise;
   std::optional<Roofline> roofline;
+  std::optional<WhatIf> what_if;
   std::vector<std::string> warnings;
 };
 
@@ -256,6 +270,7 @@ struct TimeParams {
   std::string target;
   std::optional<std::vector<std::string>> arms;
   std::optional<int> rounds, threads;
+  std::optional<std::string> without;  ///< LINE or FILE:LINE of a break
   double budget_s = 10, block_ms = 1;
   bool full = false;
 };

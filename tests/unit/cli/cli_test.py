@@ -247,6 +247,26 @@ class Bench(Case):
         self.assertGreater(arms["inductor"]["compile_ms"], 0)
         self.assertEqual(result.err.count("done"), 1)
 
+    def test_without_a_break(self):
+        path = self.write(
+            "m.py",
+            "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        y = x.sin() * 2\n        torch._dynamo.graph_break()\n        y = y.relu() + 1\n"
+            "        if y.sum() > 0:\n            y = y * 2\n        return y.sum(0)\n",
+        )
+        target = [f"{path}:Net", "--input", "f32[64,64]", "--arm", "cpu", "--rounds", "40", "--threads", "1"]
+        timings, arms = self.bench(*target, "--without", "m.py:6")
+        what = timings["what_if"]
+        self.assertTrue(what["place"].endswith("m.py:6"))
+        self.assertTrue(arms["cpu_without"]["equal"], arms["cpu_without"]["error_note"])
+        self.assertEqual(arms["cpu_without"]["recompiles"], 0)
+        for kind in ("predicted", "measured"):
+            self.assertLessEqual(what[kind]["low"], what[kind]["us"])
+            self.assertLessEqual(what[kind]["us"], what[kind]["high"])
+        self.assertGreater(what["predicted"]["us"], 0)
+        self.refused(self.call("bench", *target, "--without", "8"), 2, "there is no equal one without it")
+        self.refused(self.call("bench", *target, "--without", "m.py:5"), 2, "there is no break at m.py:5", "m.py:6, m.py:8")
+        self.refused(self.call("bench", *target, "--without", "here"), 2, "--without takes the line of a break")
+
     def test_text(self):
         path = self.write("net.py", self.MODEL)
         result = self.call("bench", f"{path}:Net", "--input", "f32[32,64]", "--arm", "cpu", "--arm", "inductor", "--rounds", "12", env={"PATH": "/nonexistent", "CXX": ""})

@@ -7,6 +7,7 @@ import time
 
 import torch
 
+from . import without
 from .faults import describe
 from .inductor import Unavailable
 
@@ -18,9 +19,11 @@ ARMS = {
     "eager_peer": ("Eager, Inductor's process", "peer", None),
     "inductor": ("torch.compile (Inductor)", "peer", None),
     "cpu": ("Compiled, CPU", "breakline", "cpu"),
+    "cpu_without": ("Compiled, CPU, without it", "without", "cpu"),
     "vulkan_eager": ("Eager, Vulkan", "breakline", "vulkan_eager"),
     "vulkan": ("Compiled, Vulkan", "breakline", "vulkan"),
 }
+FULL = tuple(arm for arm in ARMS if arm != "cpu_without")
 QUICK = ("eager", "eager_aa", "cpu", "vulkan_eager", "vulkan")
 CONTROLS = ("eager", "eager_aa", "eager_peer")  # the same code: they have no verdict
 
@@ -183,6 +186,23 @@ class Breakline(Arm):
         return tuple(stats[name] for name in ("graphs", "recompiles", "skipped"))
 
 
+class Without(Breakline):
+    """The compiled program without a statement that breaks: its functions have other code while this arm runs."""
+
+    def surroundings(self):
+        functions, code, _ = self.timer.without
+        return without.in_force(functions, code)
+
+    def measured(self, prepare):
+        _, run, _ = super().measured(prepare)
+
+        def block(calls, group, settle):
+            with self.surroundings():
+                return self.timer.extension.measure_block(run, prepare, calls, 1 if prepare else group, settle)
+
+        return self.id, block
+
+
 class Peer(Arm):
     """An arm in Inductor's process."""
 
@@ -216,7 +236,7 @@ class Peer(Arm):
         return self.id, functools.partial(self.process.block, self.id)
 
 
-_KINDS = {"eager": Eager, "inference": InferenceMode, "breakline": Breakline, "peer": Peer}
+_KINDS = {"eager": Eager, "inference": InferenceMode, "breakline": Breakline, "without": Without, "peer": Peer}
 
 
 def make(arm_id, timer):

@@ -11,7 +11,7 @@ from . import arms as arm_kinds
 from . import compile_cost, double, machine, outputs, roofline
 from .inductor import Inductor, Unavailable
 
-ARMS, QUICK = arm_kinds.ARMS, arm_kinds.QUICK
+ARMS, FULL, QUICK = arm_kinds.ARMS, arm_kinds.FULL, arm_kinds.QUICK
 # Rounds end when every ratio is known within this share, at the latest after so many: `bench`, and `time` where nothing is given.
 FULL_ROUNDS, FULL_PRECISION = 2000, 0.007
 QUICK_ROUNDS, QUICK_PRECISION = 300, 0.02
@@ -30,14 +30,16 @@ def _threads(count):
 
 
 class Timer:
-    """One `time` request. `peer`: what Inductor's process is asked to open; `cold_ms`: {arm id: compile time in a fresh process}."""
+    """One `time` request. `peer`: what Inductor's process is asked to open; `cold_ms`: {arm id: compile time in a fresh process};
+    `without`: what the arm `cpu_without` runs."""
 
-    def __init__(self, target, recording, devices, *, no_grad, progress, cancelled, peer=None, cold_ms=None):
+    def __init__(self, target, recording, devices, *, no_grad, progress, cancelled, peer=None, cold_ms=None, without=None):
         self.target, self.recording, self.no_grad = target, recording, no_grad
         self.devices = {device["id"]: device for device in devices}
         self.progress, self.cancelled = progress, cancelled
         self.extension = _native.ready()
         self.peer, self.cold_ms = peer, cold_ms or {}
+        self.without = without  # (functions, code, note) of without.replacement
         self._inductor = None
 
     def inductor(self):
@@ -224,6 +226,16 @@ class Timer:
         cost = (entry["compile"] or {}).get("cold_ms") or entry["compile_ms"]
         if saved > 0 and cost and entry["verdict"] == "faster":
             entry["break_even_calls"] = int(cost * 1e3 / saved) + 1
+
+    def saved(self):
+        """{us, low, high} that a call saves without the break, and the verdict; (None, None) when an arm has no samples."""
+        entries = {arm.id: arm.entry for arm in self.arms}
+        whole, less = entries.get("cpu"), entries.get("cpu_without")
+        if not whole or not less or not whole["samples_us"] or not less["samples_us"]:
+            return None, None
+        result = self.extension.measure_compare(whole["samples_us"], [], less["samples_us"])
+        share = {name: whole["median_us"] * (1 - 1 / result["ratio"][name]) for name in ("value", "low", "high")}
+        return {"us": share["value"], "low": share["low"], "high": share["high"]}, result["verdict"]
 
     def _warn(self, load, noise):
         if load["kept_loaded"]:

@@ -8,6 +8,7 @@ import torch
 
 from .. import _native, api, errors, overlays, report, standin
 from . import inputs, parity, profile, targets, timeline, timing
+from . import without as leaving_out
 from .faults import Cancelled, Fault, TimeUp, bad_input, describe, passes_through
 from .recording import Recorder
 
@@ -88,7 +89,7 @@ class Workspace:
             target.compiled.configure(device=self.device, plan=target.options["plan"])
         return self._again(started, lambda target: True)
 
-    def time(self, target=None, arms=None, rounds=None, budget_s=10.0, full=False, threads=None, block_ms=1.0):
+    def time(self, target=None, arms=None, rounds=None, budget_s=10.0, full=False, threads=None, block_ms=1.0, without=None):
         self._need_open()
         if self.recorder is None:
             raise bad_input("no_compiled_call", f"{self.opened.name} has not run through yet: there is nothing to time.")
@@ -97,6 +98,15 @@ class Workspace:
         if unknown:
             raise bad_input("bad_input", f"There is no arm '{unknown[0]}': choose from {', '.join(timing.ARMS)}.")
         recording = self.recorder.recordings[chosen][0]
+        item = replaced = forecast = None
+        if without:
+            try:
+                item = leaving_out.find(self._entries[chosen]["breaks"], without)
+                replaced = leaving_out.replacement(item, targets.read_source(item["file"]) if item["file"] != self.opened.file else self._text)
+            except leaving_out.NotPossible as why:
+                raise bad_input("bad_input", f"What {without} costs can't be tried: {why}.") from None
+            arms = [*(arms or ("cpu",)), "cpu_without"]
+            forecast = self._forecast(chosen, item)
         timer = timing.Timer(
             chosen,
             recording,
@@ -106,12 +116,13 @@ class Workspace:
             cancelled=self.server.requests.interrupted,
             peer={"open": self._given | {"train": self.train, "no_grad": self.no_grad, "text": self._text}, "index": list(self.recorder.recordings).index(chosen)},
             cold_ms=self._cold.get(chosen),
+            without=replaced,
         )
         self.recorder.paused = True
         self.server.capture.begin("recompile", muted=True)
         try:
             result = timer.run(
-                list(arms or (timing.ARMS if full else timing.QUICK)),
+                list(arms or (timing.FULL if full else timing.QUICK)),
                 max(1, int(rounds)) if rounds else None,
                 float(budget_s),
                 full=bool(full),
@@ -127,9 +138,21 @@ class Workspace:
             result["warnings"].append("the target prints: that is part of every arm's time")
         if recording.uncloneable:
             result["warnings"].append("not restored between runs: " + ", ".join(recording.uncloneable))
+        if item is not None:
+            saved, verdict = timer.saved()
+            result["what_if"] = {"break": item["id"], "place": f"{item['file']}:{item['line']}", "predicted": forecast, "measured": saved, "verdict": verdict, "note": replaced[2]}
         taken = self._profile(chosen, calls=30, budget_s=min(1.0, float(budget_s)))
         result.update({name: taken[name] for name in ("breaks", "segments", "lines")}, profile_note=taken["note"])
         return result
+
+    def _forecast(self, target, item):
+        self.recorder.paused = True
+        self.server.capture.begin("recompile", muted=True)
+        try:
+            return leaving_out.predicted(self.extension, target, self.recorder.recordings[target][0], item, no_grad=self.no_grad)
+        finally:
+            self.recorder.paused = False
+            self.server.capture.begin("recompile")
 
     def profile(self, target=None, calls=7, budget_s=0.25):
         """A Profile of a target, unless its calls had better not be made again without being asked for."""
