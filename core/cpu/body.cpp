@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/cpu/body.h"
 
+#include <algorithm>
+
 namespace breakline::cpu {
 
 using graph::DType;
@@ -9,6 +11,19 @@ using llvm::Value;
 using schedule::Inst;
 using schedule::Op;
 using schedule::RegType;
+
+bool is_dear(Op op) { return (op >= Op::kExp && op <= Op::kPow) || op == Op::kRem; }
+
+unsigned usual_lanes(const schedule::Kernel& kernel, const HostTarget& host) {
+  constexpr size_t kFew = 14;
+  int widest = 4;
+  bool short_body = kernel.insts.size() <= kFew;
+  for (const Inst& inst : kernel.insts) {
+    widest = std::max(widest, schedule::reg_size(inst.type));
+    short_body &= !is_dear(inst.op);
+  }
+  return static_cast<unsigned>(std::clamp((short_body ? 4 : 2) * host.vector_bytes / widest, 4, 64));
+}
 
 Type* BodyEmitter::memory_type(DType dtype) {
   switch (dtype) {

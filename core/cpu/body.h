@@ -13,6 +13,12 @@
 
 namespace breakline::cpu {
 
+/// Takes many instructions: worth keeping rather than computing again.
+bool is_dear(schedule::Op op);
+/// Elements of a vector: of short bodies without dear functions four registers of the widest type per value,
+/// else two, for independent work that hides latencies.
+unsigned usual_lanes(const schedule::Kernel& kernel, const HostTarget& host);
+
 class BodyEmitter {
  protected:
   using Value = llvm::Value;

@@ -24,7 +24,7 @@ using schedule::RegType;
 class Emitter final : BodyEmitter {
  public:
   Emitter(const Kernel& kernel, const std::string& name, const HostTarget& host, llvm::LLVMContext& context)
-      : BodyEmitter(kernel, host, context, name, choose_lanes(kernel, host)) {
+      : BodyEmitter(kernel, host, context, name, usual_lanes(kernel, host)) {
     for (const Buffer& buffer : kernel.inputs) buffers_.push_back({&buffer});
     for (const auto& store : kernel.outputs) buffers_.push_back({&store.buffer});
   }
@@ -47,14 +47,6 @@ class Emitter final : BodyEmitter {
   };
 
   size_t input_count() const { return kernel_.inputs.size(); }
-
-  static unsigned choose_lanes(const Kernel& kernel, const HostTarget& host) {
-    int widest = 1;
-    for (const Inst& inst : kernel.insts) widest = std::max(widest, schedule::reg_size(inst.type));
-    // Two registers of the widest type per value: enough independent work to hide latencies.
-    const int lanes = 2 * host.vector_bytes / std::max(widest, 4);
-    return static_cast<unsigned>(std::clamp(lanes, 4, 16));
-  }
 
   void prologue() {
     b_.SetInsertPoint(block("entry"));

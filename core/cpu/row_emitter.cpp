@@ -19,19 +19,8 @@ using schedule::Op;
 using schedule::RegType;
 using schedule::Stage;
 
-/// Worth keeping rather than computing again.
-bool is_dear(Op op) { return (op >= Op::kExp && op <= Op::kPow) || op == Op::kRem; }
-
-bool is_cheap(const Kernel& kernel) {
-  constexpr size_t kFew = 14;
-  return kernel.insts.size() <= kFew && std::none_of(kernel.insts.begin(), kernel.insts.end(),
-                                                     [](const Inst& inst) { return is_dear(inst.op); });
-}
-
 unsigned choose_lanes(const Kernel& kernel, const HostTarget& host) {
-  int widest = 4;
-  for (const Inst& inst : kernel.insts) widest = std::max(widest, schedule::reg_size(inst.type));
-  int64_t lanes = (is_cheap(kernel) ? 4 : 2) * host.vector_bytes / widest;
+  int64_t lanes = usual_lanes(kernel, host);
   while (lanes > 4 && lanes / 2 >= kernel.dims.back()) lanes /= 2;
   return static_cast<unsigned>(std::clamp<int64_t>(lanes, 4, 64));
 }

@@ -18,7 +18,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch
 
 import breakline
+from breakline import _native
 from models import suite
+
+
+WARM_UP = 14  # a plan compares its forms in its first ten calls
 
 
 def time_block(function, inputs, calls):
@@ -67,8 +71,9 @@ def measure(name, make, arguments, rng):
     else:
         exact = function(*as_double(inputs))
     for arm in arms.values():
-        for _ in range(3):
+        for _ in range(WARM_UP):
             arm(*inputs)
+    _native.ready().settle_kernels()
     one = min(time_block(arms["eager"], inputs, 1) for _ in range(3))
     calls = max(1, int(arguments.block_ms * 1e3 / one))
     samples = {arm: [] for arm in arms}
