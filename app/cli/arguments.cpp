@@ -40,7 +40,8 @@ constexpr CommandRow kCommands[] = {
      "the "
      "Python between"},
     {"dump", Command::kDump, "breakline dump TARGET --stage STAGE [options] [-- ARGS...]",
-     "print one stage of compilation: bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv"},
+     "print one stage of compilation: bytecode, graph, passes, schedule, kernel-ir, llvm, asm, glsl or "
+     "spirv"},
     {"run", Command::kRun, "breakline run [--python PATH] SCRIPT|-m MODULE [ARGS...]",
      "run a script, or a module as a script, with torch.compile being Breakline's"},
     {"python", Command::kPython, "breakline python [ARGS...]",
@@ -88,8 +89,8 @@ const DeviceArms kDeviceArms[] = {
 };
 
 /// What `--stage` takes.
-constexpr const char* kStages[] = {"bytecode", "graph", "schedule", "kernel-ir",
-                                   "llvm",     "asm",   "glsl",     "spirv"};
+constexpr const char* kStages[] = {"bytecode", "graph", "passes", "schedule", "kernel-ir",
+                                   "llvm",     "asm",   "glsl",   "spirv"};
 
 Result<double> positive_number(const std::string& text, const char* what) {
   char* end = nullptr;
@@ -271,13 +272,15 @@ const std::vector<Option>& options() {
                                  [&](long long n) { a.calls = static_cast<int>(n); });
        }},
       {"--stage", bit(Command::kDump), "STAGE",
-       "bytecode, graph, schedule, kernel-ir, llvm, asm (of the cpu plan), glsl or spirv (with --device "
+       "bytecode, graph, passes, schedule, kernel-ir, llvm, asm (of the cpu plan), glsl or spirv (with "
+       "--device "
        "vulkan)",
        [](Arguments& a, const std::string& v) -> Outcome {
          if (std::none_of(std::begin(kStages), std::end(kStages),
                           [&](const char* stage) { return v == stage; }))
-           return Error{"There is no stage '" + v +
-                        "': --stage takes bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};
+           return Error{
+               "There is no stage '" + v +
+               "': --stage takes bytecode, graph, passes, schedule, kernel-ir, llvm, asm, glsl or spirv."};
          a.stage = v;
          return {};
        }},
@@ -447,7 +450,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
     return Error{"breakline trace-export needs -o FILE, as in -o trace.json."};
   if (out.command == Command::kDump && out.stage.empty())
     return Error{
-        "breakline dump needs --stage bytecode, graph, schedule, kernel-ir, llvm, asm, glsl or spirv."};
+        "breakline dump needs --stage bytecode, graph, passes, schedule, kernel-ir, llvm, asm, glsl or "
+        "spirv."};
   if (out.command == Command::kBench && !out.time.arms)
     for (const DeviceArms& row : kDeviceArms)
       if (out.bench_device == row.device) out.time.arms = row.arms;

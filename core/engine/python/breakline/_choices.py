@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of two ways to the same result is faster here: measured once per process, sizes and number of threads."""
+"""Which of two ways to the same result is faster here, measured once per process, sizes and number of threads; whether their results agree."""
 import functools
 import os
 import time
@@ -46,3 +46,24 @@ def linear(rows, inside, outside, bias):
     """Whether MKL's packed product beats PyTorch's linear. `BREAKLINE_CHOICES=1` or `0` is the answer without measuring."""
     forced = os.environ.get("BREAKLINE_CHOICES")
     return forced == "1" if forced else _linear(rows, inside, outside, bias, torch.get_num_threads())
+
+
+# The defaults of torch.testing.assert_close: (relative, absolute).
+_CLOSE = {
+    torch.float64: (1e-7, 1e-7),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+}
+
+
+def agree(ours, plain):
+    """Whether results of two forms of a graph are as near as torch.testing.assert_close asks by default."""
+    for a, b in zip(ours, plain, strict=True):
+        if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+            continue
+        with torch.no_grad():
+            relative, absolute = _CLOSE.get(b.dtype, (0.0, 0.0))
+            if a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, rtol=relative, atol=absolute, equal_nan=True):
+                return False
+    return True

@@ -15,7 +15,7 @@ from .recording import Recorder
 _CLASS_NAMES = ("_dynamo.exc", "Unsupported", "InternalTorchDynamoError", "FailOnRecompileLimitHit", "TorchDynamoException")
 
 
-STAGES = ("bytecode", "graph", "schedule", "kernel-ir", "llvm", "asm", "glsl", "spirv")
+STAGES = ("bytecode", "graph", "passes", "schedule", "kernel-ir", "llvm", "asm", "glsl", "spirv")
 
 
 class Workspace:
