@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Eager, torch.compile (Inductor) and the cpu plan over the suite of models, in one run: medians of interleaved blocks, geometric means.
+Compile time is that of the first call, the run of the call included; Inductor's caches are empty.
 
     build/bin/breakline python tests/bench/cpu/suite.py [--only NAME,NAME] [--no-inductor] [--blocks N] [--json FILE]
 """
 
 import argparse
+import atexit
 import json
 import math
 import os
 import random
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -99,6 +103,10 @@ def main():
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    if not arguments.no_inductor and "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
+        # Compile times of either side are those of a first use: nothing from former runs.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="suite-inductor-")
+        atexit.register(shutil.rmtree, os.environ["TORCHINDUCTOR_CACHE_DIR"], ignore_errors=True)
     rng = random.Random(0)
     wanted = [n for n in arguments.only.split(",") if n]
     rows = []
