@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_map>
 
 #include "core/torch/ambient.h"
 #include "core/torch/node_runner.h"
@@ -66,6 +67,14 @@ bool is_shared(PyObject* tensor) {
   return answer.get() != Py_False;
 }
 
+/// How many sets of prepared values each memory is in. One plan per size of the inputs would else keep one
+/// copy of all weights each.
+std::unordered_map<const void*, int>& uses_of_memory() {
+  static auto& table = *new std::unordered_map<const void*, int>;
+  return table;
+}
+constexpr int kMostUses = 3;
+
 /// Computes without recording, whatever the caller's state is.
 class NoGrad {
  public:
@@ -95,6 +104,12 @@ FrozenValues::FrozenValues(const graph::Split& parts) {
 }
 
 void FrozenValues::clear() {
+  if (made_) {
+    for (const Source& s : sources_) {
+      const auto it = uses_of_memory().find(s.data);
+      if (it != uses_of_memory().end() && --it->second == 0) uses_of_memory().erase(it);
+    }
+  }
   made_ = false;
   for (graph::ObjectHandle& value : values_) {
     Py_XDECREF(static_cast<PyObject*>(value));
@@ -168,6 +183,10 @@ FrozenValues::State FrozenValues::compute(graph::ObjectHandle const* inputs) {
       PyErr_Clear();
       return State::kFailed;
     }
+  for (const Source& s : sources_) {
+    const auto it = uses_of_memory().find(s.data);
+    if (s.bytes > kSmall && it != uses_of_memory().end() && it->second >= kMostUses) return State::kFailed;
+  }
   const NoGrad off;
   if (plan_->run(inputs, values_.data()) >= 0) {
     PyErr_Clear();
@@ -175,6 +194,7 @@ FrozenValues::State FrozenValues::compute(graph::ObjectHandle const* inputs) {
     return State::kFailed;
   }
   made_ = true;
+  for (const Source& s : sources_) ++uses_of_memory()[s.data];
   return State::kReady;
 }
 

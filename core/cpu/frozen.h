@@ -17,7 +17,8 @@ class FrozenValues {
   explicit FrozenValues(const graph::Split& parts);
   enum class State : uint8_t {
     kReady,
-    kFailed,    ///< they can't be computed, or a source can't be watched: no use in another try
+    kFailed,    ///< they can't be computed, a source can't be watched, or enough other plans keep values made
+                ///< of the same memory: no use in another try
     kUnstable,  ///< they changed on several calls in a row
   };
   /// Makes what is not there or stale. `inputs` are those of the whole graph. No error is left set.

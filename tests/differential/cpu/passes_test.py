@@ -481,6 +481,19 @@ def switches():
         fail("measured", f"no comparison: {forms}")
 
 
+def few_copies():
+    """Plans for many sizes do not keep a copy of the weights each."""
+    net = nn.Sequential(nn.Conv2d(32, 64, 3), nn.ReLU(), nn.Conv2d(64, 32, 3)).eval()
+    call, wide = compiled(net), copy.deepcopy(net).double()
+    for size in range(8, 16):
+        x = torch.randn(1, 32, size, size)
+        with torch.no_grad():
+            check(f"size {size}", flat(call(x)), flat(net(x)), flat(wide(x.double())))
+    libraries = sum(f["chosen"] and f["name"] == "library" for forms in _breakline.plan_forms() for f in forms)
+    if libraries != 3:
+        fail("copies", f"{libraries} plans keep prepared weights")
+
+
 DISAGREE = """
 import torch, breakline, sys
 from breakline import _breakline, _choices
@@ -524,6 +537,7 @@ def main():
     unstable()
     shapes_of_use()
     disagreement()
+    few_copies()
     switches()
     random_nets(options.seed, options.count)
     attention(options.seed, max(1, options.count // 20))
