@@ -376,7 +376,14 @@ Py_hash_t tuple_hash(const std::vector<Py_hash_t>& items) {
 Py_hash_t hash_of(Tracer& t, Value* v, Value* whole) {
   t.force(v);
   if (Value* m = t.special_method(v, "__hash__")) return t.hash_of_answer(t.call_nested(m, {v}));
-  if (Value* held = t.plain_scalar(v, {"__hash__"})) return hash_of(t, held, whole);
+  if (Value* held = t.plain_scalar(v, {"__hash__"})) {
+    PyObject* inside = t.constant_of(held);  // a NaN is hashed by its address
+    if (inside && (PyFloat_Check(inside) || PyComplex_Check(inside))) {
+      const py::Ref equal = py::Ref::steal(PyObject_RichCompare(inside, inside, Py_EQ));
+      if (equal.get() != Py_True) t.stop("builtin", {{"function", "hash"}, {"arg_types", t.describe(v)}});
+    }
+    return hash_of(t, held, whole);
+  }
   PyObject* c = t.constant_of(v);
   const bool size = c && std::string_view(Py_TYPE(c)->tp_name) == "torch.Size";
   if (c && (size || guard::is_plain_constant(c) || is_fixed_native_type(Py_TYPE(c)) || is_type_alias(c))) {

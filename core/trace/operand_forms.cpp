@@ -88,6 +88,20 @@ void plain_operands(Tracer& t, Value*& a, Value*& b, std::initializer_list<const
   b = y;
 }
 
+void stop_for_the_object(Tracer& t, Value* a, Value* b, std::string_view method, bool in_place) {
+  if (!t.scalar(a)) return;
+  PyTypeObject* base = scalar_base(t.type_of(a));
+  bool stops = false;
+  if (method == "__mod__" && base == &PyUnicode_Type) {
+    Value* text = t.plain_scalar(a, {"__mod__", in_place ? "__imod__" : nullptr});
+    PyObject* c = text ? t.constant_of(text) : nullptr;
+    stops = c && PyUnicode_FindChar(c, '%', 0, PyUnicode_GET_LENGTH(c), 1) < 0;
+  }
+  const bool number = base == &PyLong_Type || base == &PyFloat_Type || base == &PyComplex_Type;
+  if (method == "__mul__" && in_place && number) stops = b->kind != Kind::kTensor && number_rank(t, b) == 0;
+  if (stops) t.stop("builtin", {{"function", in_place ? "in-place operator" : "operator"}, {"arg_types", t.describe(a) + ", " + t.describe(b)}});
+}
+
 Value* format_text(Tracer& t, Value* a, Value* b) {
   Value* form = t.scalar(a) ? t.plain_scalar(a, {"__mod__"}) : a;
   if (!form || form->kind != Kind::kConstant || !(PyUnicode_CheckExact(form->object) || PyBytes_CheckExact(form->object))) return nullptr;

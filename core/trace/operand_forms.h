@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <initializer_list>
+#include <string_view>
 
 #include "core/trace/tracer.h"
 
 namespace breakline::trace {
 
+/// Stops where CPython answers by what is special about an object of a class of one's own: text without a place to
+/// fill in is its own result of %, and a number of such a class ends the search for a sequence's *= on the right.
+void stop_for_the_object(Tracer& t, Value* a, Value* b, std::string_view method, bool in_place);
 /// Operands whose classes leave the operation to int, float, str and the like become the plain values they hold:
 /// members of number enums (IntEnum's) and instances of subclasses. `left`, `right`: the methods that may be asked,
 /// null names are passed over. An operand that code of the other one's class will see stays what it is.

@@ -365,6 +365,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   int base = op % 13;
   bool in_place = op >= 13;
   Value *const left = a, *const right = b;
+  stop_for_the_object(*this, a, b, kBinary[base].method, in_place);
   if (Value* text = base == 6 ? format_text(*this, a, b) : nullptr) return text;
   plain_operands(*this, a, b, {kBinary[base].method, in_place ? kInPlaceMethods[base] : nullptr}, {kBinary[base].reflected});
   if (in_place && base == 0 && a->kind == Kind::kList && !a->type && b->kind == Kind::kTensor && !is_overriding(b)) {

@@ -133,6 +133,9 @@ Value* Tracer::new_of_base(PyObject* o, const Values& args, const Keywords& keyw
 Value* Tracer::scalar_method(PyObject* descriptor, const Values& args, const Keywords& keywords) {
   if (!scalar(args[0]) || PyDescr_TYPE(descriptor) != scalar_base(type_of(args[0]))) return nullptr;
   if (is_name(PyDescr_NAME(descriptor), "__init__")) return nullptr;
+  // What these leave as it was is the object itself, and a NaN is hashed by its address.
+  for (const char* name : {"format", "format_map", "partition", "rpartition", "__mod__", "__hash__"})
+    if (is_name(PyDescr_NAME(descriptor), name)) return nullptr;
   // The only one that asks the object's class in turn.
   if (is_name(PyDescr_NAME(descriptor), "__format__") && !plain_scalar(args[0], {"__str__", "__repr__"}))
     return nullptr;

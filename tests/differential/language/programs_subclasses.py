@@ -406,3 +406,34 @@ def attributes_in_text(x, n):
     i = I(3)
     i.tag = "t"
     return x + 1, "{:>5}|{}".format(i, S("q")), i.tag
+
+
+def kinds(*values):
+    return [(type(v).__name__, v) for v in values]
+
+
+@case(breaks=7)
+def answers_itself(x, n):
+    s = S("ab")
+    first = kinds(s % (), s % {}, s.format(), s.format_map({}), s.partition("x")[0], s.rpartition("x")[2])
+    return x + 1, first, kinds(S("%s") % s, s * 1, s[:], s.strip(), s + "", "".join([s]), f"{s}"), (s % ()) is s
+
+
+@case(breaks=3)
+def repeated_in_place(x, n):
+    told = []
+    for other in ("ab", [1], (n,)):
+        i = I(2)
+        try:
+            i *= other
+        except TypeError as e:
+            told.append(str(e))
+    j = I(2)
+    j *= 3
+    return x + 1, told, kinds(j, I(2) * "ab", I(2) * [n])
+
+
+@case(breaks=2)
+def hash_of_no_number(x, n):
+    value = F("nan")
+    return x + 1, hash(value) == object.__hash__(value), hash(F(1.5)) == hash(1.5), hash(value) == hash(value)
