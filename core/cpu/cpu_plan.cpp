@@ -13,6 +13,7 @@
 #include "core/cpu/passes/table.h"
 #include "core/graph/op_table.h"
 #include "core/graph/profile.h"
+#include "core/graph/walk.h"
 #include "core/torch/ambient.h"
 #include "core/torch/node_runner.h"
 #include "core/torch/pass_tools.h"
@@ -106,6 +107,33 @@ bool has_library_work(const Graph& graph) {
     static constexpr graph::OpKind kKinds[] = {graph::OpKind::kConv, graph::OpKind::kMatmul,
                                                graph::OpKind::kNorm};
     return node.op && std::find(std::begin(kKinds), std::end(kKinds), node.op->kind) != std::end(kKinds);
+  });
+}
+
+/// Whether running the graph twice leaves more behind than running it once: it writes an input, draws numbers
+/// or changes ambient state. Writes to its own intermediates (activations in place) are none.
+bool has_effects(const Graph& graph) {
+  const auto of_input = [&](const graph::Arg& arg) {
+    bool found = false;
+    graph::walk_values(arg, [&](graph::ValueId id) {
+      const int32_t storage = graph.values[static_cast<size_t>(id)].storage;
+      found |=
+          storage < 0 || std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](graph::ValueId input) {
+            return graph.values[static_cast<size_t>(input)].storage == storage;
+          });
+    });
+    return found;
+  };
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const graph::Node& node) {
+    if (node.random || node.ambient) return true;
+    if (!node.mutates) return false;
+    // An in-place operation gives its first operand back and writes nothing else.
+    const bool in_place = node.outputs.size() == 1 && !node.args.empty() && node.args[0].is_value() &&
+                          node.args[0].id() == node.outputs[0];
+    if (in_place) return of_input(node.args[0]);
+    return std::any_of(node.args.begin(), node.args.end(), of_input) ||
+           std::any_of(node.kwargs.begin(), node.kwargs.end(),
+                       [&](const auto& kwarg) { return of_input(kwarg.second); });
   });
 }
 
@@ -267,15 +295,13 @@ class CpuPlan final : public graph::Plan {
     return failed;
   }
 
-  /// Other algorithms add up in another order. Where that shows beyond torch.testing.assert_close's defaults on
-  /// the program's own data, the library form is given up and `outputs` become the plain form's. Graphs with
-  /// effects can't be run twice and are not asked.
+  /// Other algorithms add up in another order. Where that shows beyond torch.testing.assert_close's defaults
+  /// on the program's own data, the library form is given up and `outputs` become the plain form's. Graphs
+  /// with effects can't be run twice and are not asked.
   bool agrees_with_plain(ObjectHandle const* inputs, ObjectHandle* outputs) {
-    static auto* const agree = static_cast<PyObject*>(torch::pass_tools().resolve("breakline._choices.agree"));
-    const bool effects = std::any_of(graph_->nodes.begin(), graph_->nodes.end(), [](const graph::Node& node) {
-      return node.mutates || node.random || node.ambient;
-    });
-    if (!agree || effects) return true;
+    static auto* const agree =
+        static_cast<PyObject*>(torch::pass_tools().resolve("breakline._choices.agree"));
+    if (!agree || has_effects(*graph_)) return true;
     const size_t count = graph_->outputs.size();
     std::vector<ObjectHandle> plain(count, nullptr);
     if (run_plain(inputs, plain.data()) >= 0) {
@@ -290,7 +316,8 @@ class CpuPlan final : public graph::Plan {
       return list;
     };
     const py::Ref ours = list_of(outputs), theirs = list_of(plain.data());
-    const py::Ref answer = py::Ref::steal(PyObject_CallFunctionObjArgs(agree, ours.get(), theirs.get(), nullptr));
+    const py::Ref answer =
+        py::Ref::steal(PyObject_CallFunctionObjArgs(agree, ours.get(), theirs.get(), nullptr));
     const bool differs = answer && answer.get() == Py_False;
     PyErr_Clear();
     for (size_t i = 0; i < count; ++i) {
