@@ -83,6 +83,27 @@ void BodyEmitter::make_function(const std::string& name) {
   end_->setName("end");
 }
 
+std::vector<Value*> BodyEmitter::offsets_of(Value* number, size_t dims) {
+  std::vector<const schedule::Buffer*> buffers;
+  for (const schedule::Buffer& input : kernel_.inputs) buffers.push_back(&input);
+  for (const auto& store : kernel_.outputs) buffers.push_back(&store.buffer);
+  std::vector<Value*> offsets(buffers.size(), nullptr);
+  for (size_t d = dims; d-- > 0;) {
+    Value* position = number;
+    if (d > 0) {
+      number = b_.CreateUDiv(position, index(kernel_.dims[d]));
+      position = b_.CreateSub(position, b_.CreateMul(number, index(kernel_.dims[d])));
+    }
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const int64_t stride = buffers[i]->strides[d];
+      if (stride == 0) continue;
+      Value* step = b_.CreateMul(position, index(stride));
+      offsets[i] = offsets[i] ? b_.CreateAdd(offsets[i], step) : step;
+    }
+  }
+  return offsets;
+}
+
 void BodyEmitter::store_contiguous(Value* vector, Value* where, llvm::Align align) {
   constexpr uint64_t kLine = 64;
   llvm::StoreInst* store = b_.CreateAlignedStore(vector, where, align);

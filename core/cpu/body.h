@@ -42,6 +42,9 @@ class BodyEmitter {
   Value* index(int64_t value);
   llvm::Align align_of(const schedule::Buffer& buffer);
   llvm::BasicBlock* block(const char* name);
+  /// Per buffer (inputs, then outputs): elements from its first one to the place that `number` counts over
+  /// the first `dims` loops; null where it does not move.
+  std::vector<Value*> offsets_of(Value* number, size_t dims);
   /// A stack slot; only where the entry block is being filled.
   Value* slot(Type* type);
 

@@ -109,20 +109,7 @@ class Emitter final : BodyEmitter {
 
   /// Address of each buffer's row from the row's number.
   void find_row(Value* number) {
-    std::vector<Value*> offsets(buffers_.size(), nullptr);
-    for (size_t d = kernel_.dims.size() - 1; d-- > 0;) {
-      Value* position = number;
-      if (d > 0) {
-        number = b_.CreateUDiv(position, index(kernel_.dims[d]));
-        position = b_.CreateSub(position, b_.CreateMul(number, index(kernel_.dims[d])));
-      }
-      for (size_t i = 0; i < buffers_.size(); ++i) {
-        const int64_t stride = buffers_[i].buffer->strides[d];
-        if (stride == 0) continue;
-        Value* step = b_.CreateMul(position, index(stride));
-        offsets[i] = offsets[i] ? b_.CreateAdd(offsets[i], step) : step;
-      }
-    }
+    const std::vector<Value*> offsets = offsets_of(number, kernel_.dims.size() - 1);
     for (size_t i = 0; i < buffers_.size(); ++i) {
       Memory& m = buffers_[i];
       m.row = offsets[i] ? b_.CreateGEP(memory_type(m.buffer->dtype), m.base, offsets[i]) : m.base;

@@ -206,20 +206,7 @@ class RowEmitter final : BodyEmitter {
 
   /// Address of each buffer's first element for the unit's number over the dims before the reduced ones.
   void find_unit(Value* number) {
-    Values offsets(buffers_.size(), nullptr);
-    for (size_t d = first_; d-- > 0;) {
-      Value* position = number;
-      if (d > 0) {
-        number = b_.CreateUDiv(position, index(kernel_.dims[d]));
-        position = b_.CreateSub(position, b_.CreateMul(number, index(kernel_.dims[d])));
-      }
-      for (size_t i = 0; i < buffers_.size(); ++i) {
-        const int64_t stride = buffers_[i].buffer->strides[d];
-        if (stride == 0) continue;
-        Value* step = b_.CreateMul(position, index(stride));
-        offsets[i] = offsets[i] ? b_.CreateAdd(offsets[i], step) : step;
-      }
-    }
+    const Values offsets = offsets_of(number, first_);
     for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i].unit = moved(buffers_[i].base, i, offsets[i]);
   }
   Value* moved(Value* pointer, size_t buffer, Value* offset) {

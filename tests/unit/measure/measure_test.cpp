@@ -482,7 +482,7 @@ void MeasureTest::rounds_end_when_ratios_are_known() {
 
 void MeasureTest::the_machine_has_a_load() {
   const auto reader = make_proc_load_reader();
-  if (!reader) QSKIP("no /proc here");
+  if (!reader) QSKIP("no /proc here: the load of other programs is read from it; run this on Linux with /proc mounted");
   const LoadReading before = reader->read();
   const LoadReading after = reader->read();
   QVERIFY(after.at_ns >= before.at_ns);
