@@ -14,6 +14,7 @@
 #include "core/graph/profile.h"
 #include "core/schedule/memory.h"
 #include "core/schedule/schedule.h"
+#include "core/torch/kept_memory.h"
 #include "core/torch/node_runner.h"
 #include "core/torch/slots.h"
 #include "core/torch/tensor.h"
@@ -25,18 +26,20 @@ using graph::Graph;
 using graph::ValueId;
 using schedule::Storage;
 
+constexpr int64_t kLarge = 4 << 20;
+
 /// Fresh memory of megabytes comes in pages of 4 KiB, each a fault of a microsecond or more when it is first
 /// written, which is slower than any kernel. Asks the system for large pages where it leaves that to
 /// programs; no more than a hint.
 void prefer_large_pages(void* data, int64_t bytes) {
 #ifdef MADV_HUGEPAGE
+  if (bytes < kLarge) return;
   constexpr uintptr_t kPage = 2 << 20;
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes)) / kPage * kPage;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 #endif
 }
-constexpr int64_t kLarge = 4 << 20;
 
 /// 64-byte aligned bytes.
 class Arena {
@@ -45,7 +48,7 @@ class Arena {
     constexpr size_t kAlign = 64;
     const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
     data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
-    if (data_ && bytes >= kLarge) prefer_large_pages(data_, bytes);
+    if (data_) prefer_large_pages(data_, bytes);
   }
   ~Arena() { std::free(data_); }
   Arena(const Arena&) = delete;
@@ -263,9 +266,10 @@ class KernelPlan final : public graph::Plan {
   bool run_kernel_step(const Step& step, PyObject** slots, char* arena) const {
     for (const ValueId id : step.made) {
       const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
-      if (!(slots[id] = torch::new_empty(meta.sizes, meta.strides, meta.dtype))) return false;
-      const int64_t bytes = meta.numel() * graph::item_size(meta.dtype);
-      if (bytes >= kLarge) prefer_large_pages(torch::data_ptr(slots[id]), bytes);
+      const bool large = meta.numel() * graph::item_size(meta.dtype) >= torch::kLargeResult;
+      slots[id] = large ? torch::new_large(meta.sizes, meta.strides, meta.dtype, &prefer_large_pages)
+                        : torch::new_empty(meta.sizes, meta.strides, meta.dtype);
+      if (!slots[id]) return false;
     }
     if (step.units == 0) return true;
     constexpr size_t kMostBuffers = 64;
@@ -301,8 +305,8 @@ class KernelPlan final : public graph::Plan {
 
 }  // namespace
 
-std::unique_ptr<graph::Plan> make_kernel_plan(std::shared_ptr<const Graph> graph, std::vector<std::vector<int>> origin,
-                                              std::string* why) {
+std::unique_ptr<graph::Plan> make_kernel_plan(std::shared_ptr<const Graph> graph,
+                                              std::vector<std::vector<int>> origin, std::string* why) {
   auto plan = std::make_unique<KernelPlan>(std::move(graph), std::move(origin));
   if (!plan->build(why)) return nullptr;
   return plan;

@@ -38,6 +38,7 @@ bool type_attribute(PyObject* object, const char* name, PyTypeObject*& out) {
 }
 
 bool bind_c(void* cpu, CInterface& c) {
+  bind(cpu, "aoti_torch__reinterpret_tensor", c.reinterpret);
   return bind(cpu, "aoti_torch_get_data_ptr", c.get_data_ptr) &&
          bind(cpu, "aoti_torch_get_storage_size", c.get_storage_size) &&
          bind(cpu, "aoti_torch_get_dim", c.get_dim) && bind(cpu, "aoti_torch_get_sizes", c.get_sizes) &&

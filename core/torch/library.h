@@ -11,7 +11,7 @@ namespace breakline::torch {
 
 using Status = int32_t;  ///< AOTITorchError: 0 is success
 
-/// Stable C interface; all are required by initialize().
+/// Stable C interface; required by initialize() unless said otherwise.
 struct CInterface {
   Status (*get_data_ptr)(void*, void**) = nullptr;
   Status (*get_storage_size)(void*, int64_t*) = nullptr;
@@ -24,6 +24,8 @@ struct CInterface {
   Status (*empty_strided)(int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
                           void**) = nullptr;
   Status (*delete_tensor)(void*) = nullptr;
+  /// A tensor over another's storage; null where this build lacks it.
+  Status (*reinterpret)(void*, int64_t, const int64_t*, const int64_t*, int64_t, void**) = nullptr;
   bool (*grad_mode)() = nullptr;
   void (*set_grad_mode)(bool) = nullptr;
 };

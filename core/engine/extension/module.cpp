@@ -17,6 +17,7 @@
 #include "core/segment/options.h"
 #include "core/segment/region.h"
 #include "core/torch/inference_region.h"
+#include "core/torch/kept_memory.h"
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
 #include "core/trace/markers.h"
@@ -143,6 +144,7 @@ PyObject* tally(PyObject*, PyObject*) {
 
 PyObject* reset(PyObject*, PyObject*) {
   for (PyObject* c : live_compiled()) root_of(c).reset();
+  torch::release_kept_memory();
   segment::coverage() = segment::Coverage();
   Py_RETURN_NONE;
 }
@@ -200,6 +202,7 @@ PyObject* infer_stats(PyObject*, PyObject*) {
   return Py_BuildValue("{sL,sL,sd}", "rule_hits", static_cast<long long>(s.rule_hits), "meta_calls", static_cast<long long>(s.meta_calls), "meta_us", s.meta_us);
 }
 
+PyObject* kept_memory(PyObject*, PyObject*) { return PyLong_FromLongLong(torch::kept_bytes()); }
 
 PyMethodDef kMethods[] = {
     {"compile", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(compile)), METH_VARARGS | METH_KEYWORDS, "Compiles a plain Python function."},
@@ -213,6 +216,7 @@ PyMethodDef kMethods[] = {
     {"set_overlays", set_overlays, METH_VARARGS, "Replaces the overlays."},
     {"invalidate", invalidate, METH_O, "Drops segments made from these files."},
     {"tally", tally, METH_NOARGS, "Counts over all compiled functions."},
+    {"kept_memory", kept_memory, METH_NOARGS, "Bytes held for the results of later calls."},
     {"reset", reset, METH_NOARGS, "Forgets everything compiled."},
     {"set_option", set_option, METH_VARARGS, "Sets a switch by name."},
     {"coverage", coverage, METH_NOARGS, "Counts of what was traced and what was not."},

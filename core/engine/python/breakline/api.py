@@ -306,7 +306,7 @@ def _run_for_report(fn, args, kwargs):
 
 
 def reset():
-    """Forgets everything compiled; the next call of each compiled function traces anew."""
+    """Forgets everything compiled and gives back memory kept for results; the next call of each compiled function traces anew."""
     extension = _native.loaded()
     if extension is not None:
         extension.reset()
