@@ -16,6 +16,7 @@
 #include "core/schedule/schedule.h"
 #include "core/torch/kept_memory.h"
 #include "core/torch/node_runner.h"
+#include "core/torch/product_call.h"
 #include "core/torch/slots.h"
 #include "core/torch/tensor.h"
 
@@ -41,23 +42,39 @@ void prefer_large_pages(void* data, int64_t bytes) {
 #endif
 }
 
-/// 64-byte aligned bytes.
-class Arena {
+/// What a call of the plan needs beside its operands: 64-byte aligned bytes, and the products' tensors over
+/// memory.
+class Workspace {
  public:
-  explicit Arena(int64_t bytes) {
+  Workspace(int64_t bytes, const std::vector<schedule::Product>& products) {
+    if (bytes > 0) allocate(bytes);
+    for (const schedule::Product& p : products) {
+      const auto extent = [](const schedule::Matrix& m) { return torch::Extent{m.sizes, m.strides}; };
+      for (size_t part = 0; part < p.parts.size(); ++part)
+        calls_.emplace_back(p.dtype, extent(p.out), extent(p.a), extent(p.b), extent(p.bias), p.alpha,
+                            p.beta);
+    }
+    fine_ = bytes <= 0 || data_;
+  }
+  ~Workspace() { std::free(data_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  /// False when out of memory.
+  bool fine() const { return fine_; }
+  char* data() const { return data_; }
+  torch::ProductCall& call(size_t index) { return calls_[index]; }
+
+ private:
+  void allocate(int64_t bytes) {
     constexpr size_t kAlign = 64;
     const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
     data_ = static_cast<char*>(std::aligned_alloc(kAlign, size));
     if (data_) prefer_large_pages(data_, bytes);
   }
-  ~Arena() { std::free(data_); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  /// Null when out of memory.
-  char* data() const { return data_; }
 
- private:
-  char* data_;
+  char* data_ = nullptr;
+  bool fine_ = false;
+  std::vector<torch::ProductCall> calls_;
 };
 
 /// Outputs that no cache would hold until somebody reads them.
@@ -77,14 +94,16 @@ struct Operand {
 };
 
 struct Step {
-  std::shared_ptr<const CompiledKernel> code;  ///< null: an extern node
+  std::shared_ptr<const CompiledKernel> code;  ///< null: a product or an extern node
   std::shared_ptr<const CompiledKernel>
-      streaming;                             ///< the same for outputs far larger than the cache, or null
-  size_t inputs = 0;                         ///< of `operands`
-  int node = -1;                             ///< extern node, or the kernel's first
-  int64_t units = 0, work = 1, piece = 256;  ///< see run_kernel
-  std::vector<Operand> operands;             ///< inputs, then outputs
-  std::vector<ValueId> made;                 ///< output tensors to allocate
+      streaming;                               ///< the same for outputs far larger than the cache, or null
+  const schedule::Product* product = nullptr;  ///< its operands: out, a, b, perhaps bias
+  size_t call = 0;                             ///< of the product's first part, in the workspace
+  size_t inputs = 0;                           ///< of `operands`
+  int node = -1;                               ///< extern node, or the kernel's first
+  int64_t units = 0, work = 1, piece = 256;    ///< see run_kernel
+  std::vector<Operand> operands;               ///< inputs, then outputs
+  std::vector<ValueId> made;                   ///< output tensors to allocate
   std::vector<ValueId> dies;
   std::unique_ptr<torch::NodeRunner> runner;
 };
@@ -114,6 +133,7 @@ class KernelPlan final : public graph::Plan {
     schedule::Options options;
     options.rows = true;
     options.through_views = true;
+    options.products = torch::ProductCall::available();
     options.threads = kernel_threads();
     schedule::Schedule plan = schedule::build_schedule(*graph_, options);
     for (schedule::Kernel& kernel : plan.kernels)
@@ -122,7 +142,8 @@ class KernelPlan final : public graph::Plan {
     if (!plan.kernels.empty() && !(jit = load_jit(why))) return false;
     const schedule::MemoryPlan memory = schedule::plan_memory(*graph_, plan);
     arena_bytes_ = memory.bytes;
-    schedule_ = {schedule::print_order(plan, *graph_), plan.kernels};
+    schedule_ = {schedule::print_order(plan, *graph_), plan.kernels, plan.products};
+    size_t calls = 0;
     for (const schedule::Step& from : plan.order) {
       Step step;
       graph::KernelInfo info;
@@ -138,6 +159,12 @@ class KernelPlan final : public graph::Plan {
         add_kernel(kernel, plan, memory, step);
         info = {kernel.name, "cpu", kernel.nodes, "",
                 [jit, kernel] { return jit->text(kernel, Listing::kIr); }};
+      } else if (from.product >= 0) {
+        const schedule::Product& product = schedule_.products[static_cast<size_t>(from.product)];
+        step.call = calls;
+        calls += product.parts.size();
+        add_product(product, plan, memory, step);
+        info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, "", {}};
       } else {
         step.node = from.node;
         step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
@@ -159,7 +186,7 @@ class KernelPlan final : public graph::Plan {
 
   int run(graph::ObjectHandle const* inputs, graph::ObjectHandle* outputs) override {
     const int failed = torch::run_in_slots(*graph_, inputs, outputs,
-                                           [this](PyObject** slots) { return run_with_arena(slots); });
+                                           [this](PyObject** slots) { return run_with_workspace(slots); });
     if (failed < 0 || origin_.empty()) return failed;
     const std::vector<int>& known = origin_[static_cast<size_t>(failed)];
     return known.empty() ? 0 : known.back();
@@ -205,65 +232,74 @@ class KernelPlan final : public graph::Plan {
     if (kernel.reduce_count > 0)
       step.piece = kernel.reduce_begin + kernel.reduce_count == static_cast<int>(kernel.dims.size()) ? 1 : 64;
     step.node = kernel.nodes.front();
-    const auto add = [&](const schedule::Buffer& buffer) {
-      const auto id = static_cast<size_t>(buffer.value);
-      const bool scratch = plan.storage[id] == Storage::kScratch;
-      const int64_t offset = buffer.offset * graph::item_size(buffer.dtype);
-      step.operands.push_back(scratch ? Operand{graph::kNoValue, memory.offset[id] + offset}
-                                      : Operand{buffer.value, offset});
-      return scratch;
-    };
-    for (const schedule::Buffer& input : kernel.inputs) add(input);
+    for (const schedule::Buffer& input : kernel.inputs)
+      step.operands.push_back(operand(input.value, input.offset, input.dtype, plan, memory));
     step.inputs = step.operands.size();
-    for (const schedule::Store& store : kernel.outputs) {
-      if (!add(store.buffer)) step.made.push_back(store.buffer.value);
+    for (const schedule::Store& store : kernel.outputs)
+      add_output(store.buffer.value, store.buffer.dtype, plan, memory, step);
+  }
+
+  void add_product(const schedule::Product& product, const schedule::Schedule& plan,
+                   const schedule::MemoryPlan& memory, Step& step) {
+    step.product = &product;
+    step.node = product.node;
+    step.work = product.work();
+    add_output(product.out.value, product.dtype, plan, memory, step);
+    for (const schedule::Matrix* m : {&product.a, &product.b, &product.bias}) {
+      if (m->value != graph::kNoValue)
+        step.operands.push_back(operand(m->value, m->offset, product.dtype, plan, memory));
     }
   }
 
-  /// The plan's arena serves one call at a time; a call inside a call (or from another thread) brings its
+  static Operand operand(ValueId value, int64_t offset, graph::DType dtype, const schedule::Schedule& plan,
+                         const schedule::MemoryPlan& memory) {
+    const auto id = static_cast<size_t>(value);
+    const int64_t bytes = offset * graph::item_size(dtype);
+    return plan.storage[id] == Storage::kScratch ? Operand{graph::kNoValue, memory.offset[id] + bytes}
+                                                 : Operand{value, bytes};
+  }
+  static void add_output(ValueId value, graph::DType dtype, const schedule::Schedule& plan,
+                         const schedule::MemoryPlan& memory, Step& step) {
+    step.operands.push_back(operand(value, 0, dtype, plan, memory));
+    if (step.operands.back().slot != graph::kNoValue) step.made.push_back(value);
+  }
+
+  /// The plan's workspace serves one call at a time; a call inside a call (or from another thread) brings its
   /// own.
-  int run_with_arena(PyObject** slots) {
-    if (arena_bytes_ == 0) return run_steps(slots, nullptr);
+  int run_with_workspace(PyObject** slots) {
+    if (arena_bytes_ == 0 && schedule_.products.empty()) return run_steps(slots, nullptr);
     if (busy_.exchange(true)) {
-      const Arena own(arena_bytes_);
+      Workspace own(arena_bytes_, schedule_.products);
       return run_in(own, slots);
     }
-    if (!arena_) arena_ = std::make_unique<Arena>(arena_bytes_);
-    const int failed = run_in(*arena_, slots);
+    if (!workspace_) workspace_ = std::make_unique<Workspace>(arena_bytes_, schedule_.products);
+    const int failed = run_in(*workspace_, slots);
     busy_ = false;
     return failed;
   }
-  int run_in(const Arena& arena, PyObject** slots) const {
-    if (arena.data()) return run_steps(slots, arena.data());
+  int run_in(Workspace& workspace, PyObject** slots) const {
+    if (workspace.fine()) return run_steps(slots, &workspace);
     PyErr_NoMemory();
     return steps_.front().node;
   }
 
-  int run_steps(PyObject** slots, char* arena) const {
-    if (graph::kernel_times) return run_timed(slots, arena);
-    for (const Step& step : steps_) {
-      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
-      if (!fine) return step.node;
-      for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
-    }
-    return -1;
-  }
-
-  /// As run_steps, with each step's time told; steps and kernels of the info are the same list.
-  int run_timed(PyObject** slots, char* arena) const {
+  /// With each step's time told where somebody asks; steps and kernels of the info are the same list.
+  int run_steps(PyObject** slots, Workspace* workspace) const {
     graph::KernelTimes* times = graph::kernel_times;
     for (size_t k = 0; k < steps_.size(); ++k) {
       const Step& step = steps_[k];
-      const int64_t start = graph::profile_clock_ns();
-      const bool fine = step.code ? run_kernel_step(step, slots, arena) : step.runner->run(slots);
+      const int64_t start = times ? graph::profile_clock_ns() : 0;
+      const bool fine = step.code      ? run_kernel_step(step, slots, workspace)
+                        : step.product ? run_product(step, slots, *workspace)
+                                       : step.runner->run(slots);
       if (!fine) return step.node;
       for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
-      times->add(k, graph::profile_clock_ns() - start);
+      if (times) times->add(k, graph::profile_clock_ns() - start);
     }
     return -1;
   }
 
-  bool run_kernel_step(const Step& step, PyObject** slots, char* arena) const {
+  bool make_outputs(const Step& step, PyObject** slots) const {
     for (const ValueId id : step.made) {
       const graph::TensorMeta& meta = graph_->values[static_cast<size_t>(id)].meta;
       const bool large = meta.numel() * graph::item_size(meta.dtype) >= torch::kLargeResult;
@@ -271,15 +307,39 @@ class KernelPlan final : public graph::Plan {
                         : torch::new_empty(meta.sizes, meta.strides, meta.dtype);
       if (!slots[id]) return false;
     }
+    return true;
+  }
+  static char* address(const Operand& operand, PyObject** slots, const Workspace* workspace) {
+    return (operand.slot >= 0 ? static_cast<char*>(torch::data_ptr(slots[operand.slot]))
+                              : workspace->data()) +
+           operand.offset;
+  }
+
+  bool run_product(const Step& step, PyObject** slots, Workspace& workspace) const {
+    if (!make_outputs(step, slots)) return false;
+    std::array<char*, 4> at{};
+    for (size_t i = 0; i < step.operands.size(); ++i) at[i] = address(step.operands[i], slots, &workspace);
+    const int64_t item = graph::item_size(step.product->dtype);
+    bool fine = true;
+    {
+      const GilRelease release(step.work >= kGrain);
+      for (size_t part = 0; fine && part < step.product->parts.size(); ++part) {
+        const schedule::Product::Part& p = step.product->parts[part];
+        fine = workspace.call(step.call + part)
+                   .run(at[0] + p.out * item, at[1] + p.a * item, at[2] + p.b * item, at[3]);
+      }
+    }
+    if (!fine) PyErr_SetString(PyExc_RuntimeError, "PyTorch's library could not do a matrix product");
+    return fine;
+  }
+
+  bool run_kernel_step(const Step& step, PyObject** slots, const Workspace* workspace) const {
+    if (!make_outputs(step, slots)) return false;
     if (step.units == 0) return true;
     constexpr size_t kMostBuffers = 64;
     std::array<void*, kMostBuffers> buffers;
-    for (size_t i = 0; i < step.operands.size(); ++i) {
-      const Operand& operand = step.operands[i];
-      buffers[i] = operand.slot >= 0
-                       ? static_cast<char*>(torch::data_ptr(slots[operand.slot])) + operand.offset
-                       : arena + operand.offset;
-    }
+    for (size_t i = 0; i < step.operands.size(); ++i)
+      buffers[i] = address(step.operands[i], slots, workspace);
     // Long enough for other Python threads to want the interpreter, as in PyTorch's own operators.
     const GilRelease release(step.units * step.work >= kGrain);
     const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 64 == 0; };
@@ -296,10 +356,11 @@ class KernelPlan final : public graph::Plan {
   graph::PlanInfo info_;
   struct {
     std::string order_text;
-    std::vector<schedule::Kernel> kernels;
-  } schedule_;  ///< for dumps
+    std::vector<schedule::Kernel> kernels;  ///< for dumps
+    std::vector<schedule::Product> products;
+  } schedule_;
   int64_t arena_bytes_ = 0;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Workspace> workspace_;
   std::atomic<bool> busy_ = false;
 };
 

@@ -24,9 +24,14 @@ MemoryPlan plan_memory(const graph::Graph& graph, const Schedule& schedule) {
   plan.offset.assign(graph.values.size(), -1);
   std::vector<Block> live;  // sorted by begin
   for (const Step& step : schedule.order) {
-    if (step.kernel < 0) continue;
-    for (const Store& store : schedule.kernels[static_cast<size_t>(step.kernel)].outputs) {
-      const graph::ValueId id = store.buffer.value;
+    std::vector<graph::ValueId> written;
+    if (step.kernel >= 0) {
+      for (const Store& store : schedule.kernels[static_cast<size_t>(step.kernel)].outputs)
+        written.push_back(store.buffer.value);
+    } else if (step.product >= 0) {
+      written.push_back(schedule.products[static_cast<size_t>(step.product)].out.value);
+    }
+    for (const graph::ValueId id : written) {
       if (schedule.storage[static_cast<size_t>(id)] != Storage::kScratch) continue;
       const int64_t need = bytes_of(graph.values[static_cast<size_t>(id)].meta);
       int64_t at = 0;

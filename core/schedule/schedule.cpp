@@ -35,12 +35,14 @@ class Scheduler {
 
   Schedule run() {
     classify();
+    find_products();
     before_ = dependencies(graph_, reads_);
     find_users();
     group();
     elide_views();
     classify_storage();
     for (size_t g = 0; g < groups_.size(); ++g) make_kernel(groups_[g], group_spaces_[g]);
+    place_products();
     sort();
     find_deaths();
     return std::move(result_);
@@ -77,6 +79,36 @@ class Scheduler {
         reads_[n] = argument_values(graph_.nodes[n]);
       }
     }
+  }
+
+  void find_products() {
+    product_of_.assign(count(), -1);
+    const bool ambient = std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                                     [](const graph::Node& node) { return node.ambient; });
+    if (!options_.products || ambient || graph_.reshapes || graph_.in_order) return;
+    for (size_t n = 0; n < count(); ++n) {
+      const int node = static_cast<int>(n);
+      if (result_.extern_why[n].empty() || !why_not_product(graph_, node).empty()) continue;
+      result_.extern_why[n] = "a product over memory";
+      reads_[n] = product_operands(graph_, node);
+      product_of_[n] = static_cast<int>(result_.products.size());
+      result_.products.push_back(product_of(graph_, node));
+    }
+  }
+  /// Views that are not made are read where they lie.
+  void place_products() {
+    for (Product& product : result_.products) {
+      for (Matrix* matrix : {&product.a, &product.b, &product.bias}) {
+        if (matrix->value == graph::kNoValue) continue;
+        const Place& place = places_[static_cast<size_t>(matrix->value)];
+        matrix->value = place.value;
+        matrix->offset = place.offset;
+      }
+    }
+  }
+  /// Reads and writes memory, not tensors.
+  bool by_memory(int node) const {
+    return result_.kernel_of[static_cast<size_t>(node)] >= 0 || product_of_[static_cast<size_t>(node)] >= 0;
   }
 
   bool is_row(int node) const { return is_row_.contains(node); }
@@ -126,20 +158,20 @@ class Scheduler {
     });
   }
 
-  /// Views whose readers are kernels, or such views, need not be made: the kernels read the tensor itself.
+  /// Views whose readers are kernels or products, or such views, need not be made: these read the tensor
+  /// itself.
   void elide_views() {
     for (size_t v = 0; v < graph_.values.size(); ++v) places_.push_back({static_cast<ValueId>(v)});
     elided_.assign(count(), false);
     if (!options_.through_views || graph_.reshapes || graph_.in_order) return;
     for (size_t n = count(); n-- > 0;) {
-      if (result_.kernel_of[n] >= 0 || !is_view(graph_.nodes[n])) continue;
+      if (by_memory(static_cast<int>(n)) || !is_view(graph_.nodes[n])) continue;
       elided_[n] =
           std::all_of(graph_.nodes[n].outputs.begin(), graph_.nodes[n].outputs.end(), [&](ValueId id) {
             const auto& users = users_[static_cast<size_t>(id)];
             return !is_output_[static_cast<size_t>(id)] &&
                    std::all_of(users.begin(), users.end(), [&](int user) {
-                     return result_.kernel_of[static_cast<size_t>(user)] >= 0 ||
-                            elided_[static_cast<size_t>(user)];
+                     return by_memory(user) || elided_[static_cast<size_t>(user)];
                    });
           });
     }
@@ -151,7 +183,7 @@ class Scheduler {
         places_[static_cast<size_t>(id)].offset +=
             value(id).meta.storage_offset - value(base).meta.storage_offset;
       }
-      result_.extern_why[n] = "read in place by kernels";
+      result_.extern_why[n] = "read in place";
     }
   }
 
@@ -248,6 +280,30 @@ class Scheduler {
     for (const int node : nodes) weight += is_row(node) ? row_weight(graph_, node) : 1;
     return weight;
   }
+  /// Reads what a product made or makes what one reads, perhaps through views: as a kernel it needs no tensor
+  /// for that.
+  bool beside_product(const std::vector<int>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](int node) {
+      const auto& reads = reads_[static_cast<size_t>(node)];
+      return std::any_of(reads.begin(), reads.end(), [&](ValueId id) { return made_by_product(id); }) ||
+             read_by_product(graph_.nodes[static_cast<size_t>(node)].outputs[0]);
+    });
+  }
+  bool made_by_product(ValueId id) const {
+    const int producer = value(id).producer;
+    if (producer < 0) return false;
+    if (product_of_[static_cast<size_t>(producer)] >= 0) return true;
+    const graph::Node& node = graph_.nodes[static_cast<size_t>(producer)];
+    return is_view(node) && made_by_product(node.args[0].id());
+  }
+  bool read_by_product(ValueId id) const {
+    const auto& users = users_[static_cast<size_t>(id)];
+    return std::any_of(users.begin(), users.end(), [&](int user) {
+      if (product_of_[static_cast<size_t>(user)] >= 0) return true;
+      const graph::Node& node = graph_.nodes[static_cast<size_t>(user)];
+      return is_view(node) && read_by_product(node.outputs[0]);
+    });
+  }
   /// A reduction to a few numbers keeps one thread busy and the others waiting.
   bool wastes_threads(const Space& space) const {
     constexpr int64_t kFew = 4, kLarge = 1 << 15;
@@ -289,7 +345,7 @@ class Scheduler {
       const int unit = grouper.unit_of(static_cast<int>(n));
       const std::vector<int>& nodes = grouper.nodes(unit);
       for (const int node : nodes) done[static_cast<size_t>(node)] = true;
-      const bool small = weight_of(nodes) < options_.min_nodes;
+      const bool small = weight_of(nodes) < options_.min_nodes && !beside_product(nodes);
       if (small || wastes_threads(spaces[unit])) {
         for (const int node : nodes) {
           result_.extern_why[static_cast<size_t>(node)] =
@@ -308,8 +364,10 @@ class Scheduler {
   void find_storage(size_t v, int own, Storage& storage) const {
     for (const int user : users_[v]) {
       const int kernel = result_.kernel_of[static_cast<size_t>(user)];
-      if (kernel >= 0 && kernel != own && storage == Storage::kNone) storage = Storage::kScratch;
-      if (kernel >= 0) continue;
+      if (by_memory(user)) {
+        if ((kernel < 0 || kernel != own) && storage == Storage::kNone) storage = Storage::kScratch;
+        continue;
+      }
       if (!elided_[static_cast<size_t>(user)]) {
         storage = Storage::kTensor;
         continue;
@@ -330,11 +388,13 @@ class Scheduler {
         continue;
       } else if (elided_[static_cast<size_t>(val.producer)]) {
         continue;
-      } else if (result_.kernel_of[static_cast<size_t>(val.producer)] < 0 || is_output_[v]) {
+      } else if (!by_memory(val.producer) || is_output_[v]) {
         storage = Storage::kTensor;
       } else {
         const int own = result_.kernel_of[static_cast<size_t>(val.producer)];
         find_storage(v, own, storage);
+        // A product's result is written whether somebody reads it or not.
+        if (own < 0 && storage == Storage::kNone) storage = Storage::kScratch;
       }
     }
   }
@@ -451,6 +511,7 @@ class Scheduler {
       ready.pop();
       Step step;
       (unit < kernels ? step.kernel : step.node) = static_cast<int>(unit < kernels ? unit : unit - kernels);
+      if (step.node >= 0) step.product = product_of_[static_cast<size_t>(step.node)];
       if (step.kernel >= 0 || !elided_[static_cast<size_t>(step.node)])
         result_.order.push_back(std::move(step));
       for (const size_t next : after[unit]) {
@@ -470,6 +531,10 @@ class Scheduler {
         const Kernel& kernel = result_.kernels[static_cast<size_t>(step.kernel)];
         for (const Buffer& buffer : kernel.inputs) note(buffer.value);
         for (const Store& store : kernel.outputs) note(store.buffer.value);
+      } else if (step.product >= 0) {
+        const Product& product = result_.products[static_cast<size_t>(step.product)];
+        for (const Matrix* matrix : {&product.out, &product.a, &product.b, &product.bias})
+          note(matrix->value);
       } else {
         for (const ValueId id : reads_[static_cast<size_t>(step.node)]) note(id);
         for (const ValueId id : graph_.nodes[static_cast<size_t>(step.node)].outputs) note(id);
@@ -491,8 +556,9 @@ class Scheduler {
   std::vector<bool> is_output_;
   std::vector<std::vector<int>> groups_;
   std::vector<Space> group_spaces_;
-  std::vector<Place> places_;  ///< per value
-  std::vector<bool> elided_;   ///< per node
+  std::vector<Place> places_;    ///< per value
+  std::vector<bool> elided_;     ///< per node
+  std::vector<int> product_of_;  ///< per node: into Schedule::products, or -1
   std::set<int> is_row_;
 };
 
@@ -513,6 +579,10 @@ std::string print_order(const Schedule& schedule, const Graph& graph) {
   for (const Step& step : schedule.order) {
     if (step.kernel >= 0) {
       text += "run " + schedule.kernels[static_cast<size_t>(step.kernel)].name;
+    } else if (step.product >= 0) {
+      text += "multiply n" + std::to_string(step.node) + ' ' +
+              graph.nodes[static_cast<size_t>(step.node)].name + "  ; " +
+              print(schedule.products[static_cast<size_t>(step.product)]);
     } else {
       const size_t node = static_cast<size_t>(step.node);
       text += "call n" + std::to_string(step.node) + ' ' + graph.nodes[node].name + "  ; " +

@@ -6,6 +6,7 @@
 
 #include "core/graph/graph.h"
 #include "core/schedule/kernel_ir.h"
+#include "core/schedule/products.h"
 
 namespace breakline::schedule {
 
@@ -19,6 +20,8 @@ struct Options {
   bool rows = false;
   /// Kernels read through views: views that only kernels read are not made (Buffer::offset).
   bool through_views = false;
+  /// Matrix products are calls over memory (Schedule::products), which the target runs.
+  bool products = false;
   /// Threads that run a kernel: with more than one, a reduction to a few numbers is left to PyTorch.
   int threads = 1;
   /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.
@@ -31,7 +34,8 @@ struct Options {
 /// One step of a plan.
 struct Step {
   int kernel = -1;                   ///< index into Schedule::kernels, or -1
-  int node = -1;                     ///< extern node, or -1
+  int product = -1;                  ///< index into Schedule::products, or -1
+  int node = -1;                     ///< extern node or that of the product, or -1
   std::vector<graph::ValueId> dies;  ///< values nobody needs after this step (no graph inputs or outputs)
 };
 
@@ -40,25 +44,26 @@ enum class Storage : uint8_t {
   kNone,     ///< register only, or never made
   kInput,    ///< given by the caller
   kTensor,   ///< must be a real tensor: a graph output, or made or read by an extern node
-  kScratch,  ///< made and read by kernels only: raw memory will do
+  kScratch,  ///< made and read by kernels and products only: raw memory will do
 };
 
 struct Schedule {
   std::vector<Kernel> kernels;
+  std::vector<Product> products;
   std::vector<Step> order;
   std::vector<int> kernel_of;           ///< per node: its kernel or -1
-  std::vector<std::string> extern_why;  ///< per node: why it stays extern, "" if it is in a kernel
+  std::vector<std::string> extern_why;  ///< per node: why it is in no kernel, "" if it is in one
   std::vector<Storage> storage;         ///< per value
 };
 
 /// Never fails: what can't be fused is extern. Precondition: values whose memory may overlap have one storage
 /// id.
 ///
-/// A group is a set of pointwise nodes over one iteration shape; with `rows`, also of reductions over the same
-/// dims of that shape and of pointwise nodes on their results. Nodes are ordered by data, by memory (a node
-/// that writes a storage id comes after all earlier and before all later ones that touch it), by the random
-/// stream, and around changes of ambient state; a node joins a group only if no path leaves the group and
-/// comes back.
+/// A group is a set of pointwise nodes over one iteration shape; with `rows`, also of reductions over the
+/// same dims of that shape and of pointwise nodes on their results. Nodes are ordered by data, by memory (a
+/// node that writes a storage id comes after all earlier and before all later ones that touch it), by the
+/// random stream, and around changes of ambient state; a node joins a group only if no path leaves the group
+/// and comes back.
 Schedule build_schedule(const graph::Graph& graph, const Options& options = {});
 
 /// Stable text: steps, kernels, reasons.

@@ -39,6 +39,11 @@ bool type_attribute(PyObject* object, const char* name, PyTypeObject*& out) {
 
 bool bind_c(void* cpu, CInterface& c) {
   bind(cpu, "aoti_torch__reinterpret_tensor", c.reinterpret);
+  bind(cpu, "aoti_torch_create_tensor_from_blob", c.from_blob);
+  bind(cpu, "aoti_torch_cpu_mm_out", c.mm_out);
+  bind(cpu, "aoti_torch_cpu_bmm_out", c.bmm_out);
+  bind(cpu, "aoti_torch_cpu_addmm_out", c.addmm_out);
+  bind(cpu, "aoti_torch_cpu_baddbmm_out", c.baddbmm_out);
   return bind(cpu, "aoti_torch_get_data_ptr", c.get_data_ptr) &&
          bind(cpu, "aoti_torch_get_storage_size", c.get_storage_size) &&
          bind(cpu, "aoti_torch_get_dim", c.get_dim) && bind(cpu, "aoti_torch_get_sizes", c.get_sizes) &&

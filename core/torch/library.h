@@ -26,6 +26,12 @@ struct CInterface {
   Status (*delete_tensor)(void*) = nullptr;
   /// A tensor over another's storage; null where this build lacks it.
   Status (*reinterpret)(void*, int64_t, const int64_t*, const int64_t*, int64_t, void**) = nullptr;
+  /// Null where this build lacks them.
+  Status (*from_blob)(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, void**) = nullptr;
+  Status (*mm_out)(void*, void*, void*) = nullptr;
+  Status (*bmm_out)(void*, void*, void*) = nullptr;
+  Status (*addmm_out)(void*, void*, void*, void*, double, double) = nullptr;
+  Status (*baddbmm_out)(void*, void*, void*, void*, double, double) = nullptr;
   bool (*grad_mode)() = nullptr;
   void (*set_grad_mode)(bool) = nullptr;
 };

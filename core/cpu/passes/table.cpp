@@ -18,6 +18,8 @@ constexpr Pass kDeadCode = {"dead_code", "what nobody needs goes", graph::dead_c
 constexpr Pass kCommon = {"common", "what is computed twice is computed once", graph::common_pass};
 constexpr Pass kConstants = {"constants", "what is made of constants is made once", graph::constants_pass};
 
+constexpr Pass kCopies = {"copies", "a reshape that copies becomes a copying kernel and a view", graph::copies_pass};
+
 constexpr Pass kAttention = {"attention", "attention written out becomes one call that keeps no scores",
                              attention_pass};
 constexpr Pass kBatchNorm = {
@@ -25,9 +27,9 @@ constexpr Pass kBatchNorm = {
 constexpr Pass kConv = {"conv", "convolutions by oneDNN with packed weights, channels last", conv_pass};
 constexpr Pass kLinear = {"linear", "linear layers by MKL with packed weights", linear_pass};
 
-constexpr Pass kPlain[] = {kFunctional, kDeadCode, kCommon, kConstants};
+constexpr Pass kPlain[] = {kFunctional, kDeadCode, kCommon, kCopies, kConstants};
 constexpr Pass kLibrary[] = {
-    kFunctional, kDeadCode, kCommon, kAttention, kBatchNorm, kConv, kLinear, kConstants, kDeadCode,
+    kFunctional, kDeadCode, kCommon, kAttention, kBatchNorm, kConv, kLinear, kCopies, kConstants, kDeadCode,
 };
 
 }  // namespace

@@ -10,6 +10,9 @@ namespace breakline::graph {
 /// beside other pointwise nodes, with which a kernel can be made.
 void functional_pass(Rewrite& rewrite, const PassTools& tools);
 
+/// A reshape that has to copy becomes a copy and a view where kernels and products read the result: the copy is a kernel, too.
+void copies_pass(Rewrite& rewrite, const PassTools& tools);
+
 /// Nodes whose results nobody needs go, if they have no effect and cannot fail; so does dropout that drops
 /// nothing.
 void dead_code_pass(Rewrite& rewrite, const PassTools& tools);
