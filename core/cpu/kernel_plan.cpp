@@ -134,6 +134,7 @@ class KernelPlan final : public graph::Plan {
     options.rows = true;
     options.through_views = true;
     options.products = torch::ProductCall::available();
+    options.packed_products = torch::ProductCall::packed_available();
     options.threads = kernel_threads();
     schedule::Schedule plan = schedule::build_schedule(*graph_, options);
     for (schedule::Kernel& kernel : plan.kernels)
@@ -244,6 +245,10 @@ class KernelPlan final : public graph::Plan {
     step.product = &product;
     step.node = product.node;
     step.work = product.work();
+    if (product.is_packed()) {
+      step.operands.push_back(operand(product.a.value, product.a.offset, product.dtype, plan, memory));
+      return;
+    }
     add_output(product.out.value, product.dtype, plan, memory, step);
     for (const schedule::Matrix* m : {&product.a, &product.b, &product.bias}) {
       if (m->value != graph::kNoValue)
@@ -316,6 +321,7 @@ class KernelPlan final : public graph::Plan {
   }
 
   bool run_product(const Step& step, PyObject** slots, Workspace& workspace) const {
+    if (step.product->is_packed()) return run_packed(step, slots, workspace);
     if (!make_outputs(step, slots)) return false;
     std::array<char*, 4> at{};
     for (size_t i = 0; i < step.operands.size(); ++i) at[i] = address(step.operands[i], slots, &workspace);
@@ -329,8 +335,24 @@ class KernelPlan final : public graph::Plan {
                    .run(at[0] + p.out * item, at[1] + p.a * item, at[2] + p.b * item, at[3]);
       }
     }
-    if (!fine) PyErr_SetString(PyExc_RuntimeError, "PyTorch's library could not do a matrix product");
-    return fine;
+    return fine || refused();
+  }
+  static bool refused() {
+    PyErr_SetString(PyExc_RuntimeError, "PyTorch's library could not do a matrix product");
+    return false;
+  }
+  static bool run_packed(const Step& step, PyObject** slots, Workspace& workspace) {
+    const schedule::Product& product = *step.product;
+    char* const x = address(step.operands[0], slots, &workspace);
+    void* const bias = product.has_bias() ? torch::handle_of(slots[product.bias.value]) : nullptr;
+    void* made = nullptr;
+    {
+      const GilRelease release(step.work >= kGrain);
+      made =
+          workspace.call(step.call).run_packed(x, torch::handle_of(slots[product.packed]),
+                                               torch::handle_of(slots[product.weight]), bias, product.rows);
+    }
+    return made ? (slots[product.out.value] = torch::adopt(made)) != nullptr : refused();
   }
 
   bool run_kernel_step(const Step& step, PyObject** slots, const Workspace* workspace) const {

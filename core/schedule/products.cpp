@@ -7,6 +7,7 @@
 #include "core/graph/op_table.h"
 #include "core/graph/walk.h"
 #include "core/schedule/loops.h"
+#include "core/schedule/order.h"
 
 namespace breakline::schedule {
 namespace {
@@ -30,6 +31,12 @@ const Form* form_of(const Node& node) {
   const auto* found = std::find_if(std::begin(kForms), std::end(kForms),
                                    [&](const Form& form) { return node.op && node.op->name == form.op; });
   return found == std::end(kForms) ? nullptr : found;
+}
+
+/// The call of packed weights, made by the cpu's linear pass: x, packed, weight, bias, rows.
+constexpr std::string_view kPacked = "mkl_linear";
+bool is_packed(const Node& node) {
+  return node.op && node.op->name == kPacked && node.args.size() == 5 && node.kwargs.empty();
 }
 
 struct Call {
@@ -214,6 +221,12 @@ int64_t Product::work() const {
 
 std::string why_not_product(const Graph& graph, int node_index) {
   const Node& node = graph.nodes[static_cast<size_t>(node_index)];
+  if (is_packed(node)) {
+    const TensorMeta& x = graph.values[static_cast<size_t>(node.args[0].id())].meta;
+    return x.is_contiguous() && x.plain && x.dtype == graph::DType::kFloat32
+               ? ""
+               : "operands that a product over memory has not";
+  }
   const Form* form = form_of(node);
   if (!form) return "not a matrix product";
   if (node.mutates || node.multi || node.outputs.size() != 1 || node.outputs[0] == graph::kNoValue)
@@ -248,6 +261,7 @@ std::string why_not_product(const Graph& graph, int node_index) {
 
 std::vector<ValueId> product_operands(const Graph& graph, int node_index) {
   const Node& node = graph.nodes[static_cast<size_t>(node_index)];
+  if (is_packed(node)) return argument_values(node);
   const Call call = *call_of(node, *form_of(node));
   std::vector<ValueId> operands = {call.a, call.b};
   if (call.bias != graph::kNoValue) operands.push_back(call.bias);
@@ -256,11 +270,23 @@ std::vector<ValueId> product_operands(const Graph& graph, int node_index) {
 
 Product product_of(const Graph& graph, int node_index) {
   const Node& node = graph.nodes[static_cast<size_t>(node_index)];
-  const Form& form = *form_of(node);
-  const Call call = *call_of(node, form);
   const auto meta = [&](ValueId id) -> const TensorMeta& {
     return graph.values[static_cast<size_t>(id)].meta;
   };
+  if (is_packed(node)) {
+    const ValueId x = node.args[0].id(), out = node.outputs[0];
+    Product product{.node = node_index, .dtype = meta(out).dtype};
+    product.out = {out, 0, meta(out).sizes, meta(out).strides};
+    product.a = {x, 0, meta(x).sizes, meta(x).strides};
+    product.packed = node.args[1].id();
+    product.weight = node.args[2].id();
+    if (node.args[3].is_value()) product.bias.value = node.args[3].id();
+    product.rows = std::get<int64_t>(node.args[4].v);
+    product.parts = {{}};
+    return product;
+  }
+  const Form& form = *form_of(node);
+  const Call call = *call_of(node, form);
   Shapes shapes = *shapes_of(meta(node.outputs[0]), meta(call.a), meta(call.b), form);
   Product product;
   product.node = node_index;
@@ -276,8 +302,11 @@ Product product_of(const Graph& graph, int node_index) {
   return product;
 }
 
+bool makes_tensor(const Graph& graph, int node) { return is_packed(graph.nodes[static_cast<size_t>(node)]); }
+
 std::string print(const Product& product) {
-  std::string text = text_of(product.out) + " <- " + text_of(product.a) + " @ " + text_of(product.b);
+  std::string text = text_of(product.out) + " <- " + text_of(product.a) + " @ " +
+                     (product.is_packed() ? "packed v" + std::to_string(product.packed) : text_of(product.b));
   if (product.has_bias()) text += " + " + text_of(product.bias);
   if (product.parts.size() > 1) text += " x" + std::to_string(product.parts.size());
   return text;

@@ -18,7 +18,8 @@ struct Matrix {
   std::vector<int64_t> sizes, strides;
 };
 
-/// out = beta * bias + alpha * (a @ b), or a @ b without a bias; once for each of `parts`.
+/// out = beta * bias + alpha * (a @ b), or a @ b without a bias; once for each of `parts`. Or, with a
+/// `packed` weight, the library's product with that weight, which makes its result itself.
 struct Product {
   /// Elements to add to the first ones, where a stack has more dims than one.
   struct Part {
@@ -29,7 +30,11 @@ struct Product {
   Matrix out, a, b, bias;  ///< without a bias its value is kNoValue
   double alpha = 1, beta = 1;
   std::vector<Part> parts;
+  graph::ValueId packed = graph::kNoValue,
+                 weight = graph::kNoValue;  ///< tensors: the weight packed, and as it was
+  int64_t rows = 0;                         ///< that it was packed for
 
+  bool is_packed() const { return packed != graph::kNoValue; }
   bool has_bias() const { return bias.value != graph::kNoValue; }
   /// Multiplications of all parts.
   int64_t work() const;
@@ -42,6 +47,9 @@ std::string why_not_product(const graph::Graph& graph, int node);
 /// The rest is for nodes that passed.
 std::vector<graph::ValueId> product_operands(const graph::Graph& graph, int node);
 Product product_of(const graph::Graph& graph, int node);
+
+/// The result is a tensor that the library makes; else it is written into memory.
+bool makes_tensor(const graph::Graph& graph, int node);
 
 /// Stable text: operands, sizes, strides.
 std::string print(const Product& product);

@@ -89,6 +89,7 @@ class Scheduler {
     for (size_t n = 0; n < count(); ++n) {
       const int node = static_cast<int>(n);
       if (result_.extern_why[n].empty() || !why_not_product(graph_, node).empty()) continue;
+      if (makes_tensor(graph_, node) && !options_.packed_products) continue;
       result_.extern_why[n] = "a product over memory";
       reads_[n] = product_operands(graph_, node);
       product_of_[n] = static_cast<int>(result_.products.size());
@@ -99,7 +100,7 @@ class Scheduler {
   void place_products() {
     for (Product& product : result_.products) {
       for (Matrix* matrix : {&product.a, &product.b, &product.bias}) {
-        if (matrix->value == graph::kNoValue) continue;
+        if (matrix->value == graph::kNoValue || (product.is_packed() && matrix != &product.a)) continue;
         const Place& place = places_[static_cast<size_t>(matrix->value)];
         matrix->value = place.value;
         matrix->offset = place.offset;
@@ -388,7 +389,7 @@ class Scheduler {
         continue;
       } else if (elided_[static_cast<size_t>(val.producer)]) {
         continue;
-      } else if (!by_memory(val.producer) || is_output_[v]) {
+      } else if (!by_memory(val.producer) || is_output_[v] || makes_tensor(graph_, val.producer)) {
         storage = Storage::kTensor;
       } else {
         const int own = result_.kernel_of[static_cast<size_t>(val.producer)];

@@ -22,6 +22,7 @@ struct Options {
   bool through_views = false;
   /// Matrix products are calls over memory (Schedule::products), which the target runs.
   bool products = false;
+  bool packed_products = false;  ///< those with packed weights, too
   /// Threads that run a kernel: with more than one, a reduction to a few numbers is left to PyTorch.
   int threads = 1;
   /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.

@@ -41,6 +41,7 @@ bool bind_c(void* cpu, CInterface& c) {
   bind(cpu, "aoti_torch__reinterpret_tensor", c.reinterpret);
   bind(cpu, "aoti_torch_create_tensor_from_blob", c.from_blob);
   bind(cpu, "aoti_torch_cpu_mm_out", c.mm_out);
+  bind(cpu, "aoti_torch_cpu__mkl_linear", c.mkl_linear);
   bind(cpu, "aoti_torch_cpu_bmm_out", c.bmm_out);
   bind(cpu, "aoti_torch_cpu_addmm_out", c.addmm_out);
   bind(cpu, "aoti_torch_cpu_baddbmm_out", c.baddbmm_out);

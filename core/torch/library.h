@@ -32,6 +32,7 @@ struct CInterface {
   Status (*bmm_out)(void*, void*, void*) = nullptr;
   Status (*addmm_out)(void*, void*, void*, void*, double, double) = nullptr;
   Status (*baddbmm_out)(void*, void*, void*, void*, double, double) = nullptr;
+  Status (*mkl_linear)(void*, void*, void*, void**, int64_t, void**) = nullptr;
   bool (*grad_mode)() = nullptr;
   void (*set_grad_mode)(bool) = nullptr;
 };

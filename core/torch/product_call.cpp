@@ -12,6 +12,8 @@ bool ProductCall::available() {
   return l && l->c.from_blob && l->c.mm_out && l->c.bmm_out && l->c.addmm_out && l->c.baddbmm_out;
 }
 
+bool ProductCall::packed_available() { return available() && library()->c.mkl_linear && library()->cpp.wrap; }
+
 ProductCall::ProductCall(graph::DType dtype, Extent out, Extent a, Extent b, Extent bias, double alpha,
                          double beta)
     : dtype_(dtype), extents_{out, a, b, bias}, alpha_(alpha), beta_(beta) {}
@@ -52,6 +54,19 @@ bool ProductCall::run(void* out, void* a, void* b, void* bias) {
   if (!bias) return (stack ? c.bmm_out : c.mm_out)(to, x, y) == 0;
   void* const added = tensor(kBias, bias);
   return added && (stack ? c.baddbmm_out : c.addmm_out)(to, added, x, y, beta_, alpha_) == 0;
+}
+
+void* ProductCall::run_packed(void* a, void* packed, void* weight, void* bias, int64_t rows) {
+  void *const x = tensor(kA, a), *made = nullptr;
+  if (!x || library()->c.mkl_linear(x, packed, weight, bias ? &bias : nullptr, rows, &made) != 0)
+    return nullptr;
+  return made;
+}
+
+PyObject* adopt(void* handle) {
+  PyObject* object = library()->cpp.wrap(handle);
+  library()->c.delete_tensor(handle);
+  return object;
 }
 
 }  // namespace breakline::torch

@@ -31,8 +31,13 @@ class ProductCall {
   /// Pointers to first elements. False when PyTorch refused, which sets no error. One thread at a time; with
   /// or without the GIL.
   bool run(void* out, void* a, void* b, void* bias);
+  /// The library's product of `a` with a weight packed for `rows` rows, as torch.ops.mkl._mkl_linear: a
+  /// handle of a new tensor (for `adopt`), null when PyTorch refused. The others are handles; `bias` may be
+  /// null.
+  void* run_packed(void* a, void* packed, void* weight, void* bias, int64_t rows);
   /// Whether this build of PyTorch has the routines.
   static bool available();
+  static bool packed_available();
 
  private:
   enum Operand : uint8_t { kOut, kA, kB, kBias, kOperands };
@@ -44,5 +49,9 @@ class ProductCall {
   std::array<void*, kOperands> handles_{};
   double alpha_, beta_;
 };
+
+/// The Python tensor of a handle from run_packed, which it takes. New reference, or null with an error set.
+/// GIL.
+PyObject* adopt(void* handle);
 
 }  // namespace breakline::torch
