@@ -3,7 +3,6 @@
 
 #include <QFileInfo>
 #include <QUndoCommand>
-
 #include <algorithm>
 
 #include "ui/models/words.h"
@@ -525,6 +524,7 @@ void Session::on_reply(qint64 id, const QJsonObject& result) {
     case Method::Policy:
     case Method::Reload:
     case Method::Option:
+      answer_ms_ = double(latency_.nsecsElapsed()) / 1e6;
       update_state();
       take_report(result, c.method == Method::Open || c.method == Method::Reload);
       break;

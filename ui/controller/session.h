@@ -122,6 +122,9 @@ class Session : public QObject {
   bool strict_preview() const { return strict_preview_; }
   void set_strict_preview(bool on);
   void set_problem(const Problem& problem);
+  /// Milliseconds from the user's last toggle, edit or recompile to the engine's answer; the rest of
+  /// `latency_measured` is the window's.
+  double answer_ms() const { return answer_ms_; }
   /// The shell tells that the newest report is on the screen; closes the toggle's latency measurement.
   void painted();
 
@@ -201,6 +204,7 @@ class Session : public QObject {
   QHash<QString, QJsonArray> knowledge_;
   QString current_target_, phase_, measure_after_report_, source_, sent_source_, report_source_;
   QElapsedTimer busy_since_, latency_;
+  double answer_ms_ = 0;
   QTimer tick_, grace_, profile_delay_;
   bool use_overlays_ = true, overlays_dirty_ = false, compiled_once_ = false, latency_open_ = false;
   bool strict_preview_ = false, output_seen_ = false, hello_done_ = false, prestarted_ = false;

@@ -3,8 +3,33 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <utility>
 
 namespace breakline::ui {
+
+void Panel::refresh_later() {
+  due_ = true;
+  if (std::exchange(posted_, true)) return;
+  // Behind the signals of this turn and before the window's repaint, which Qt posts with low priority.
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        posted_ = false;
+        if (isVisible()) refresh_if_due();
+      },
+      Qt::QueuedConnection);
+}
+
+void Panel::refresh_if_due() {
+  if (!std::exchange(due_, false)) return;
+  refresh_now();
+  emit settled_changed();
+}
+
+void Panel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh_if_due();
+}
 
 void Panel::select_break(const QString& id) {
   const ReportPtr r = report();

@@ -31,9 +31,9 @@ class Panel : public QWidget {
   virtual QList<QWidget*> title_tools() { return {}; }
   /// Every command of the panel, for the menu and the palette.
   virtual QList<QAction*> commands() { return {}; }
-  /// False while work off the GUI thread is still to be shown (the screen does not show the newest report
-  /// yet).
-  virtual bool settled() const { return true; }
+  /// False while the screen does not show the newest report yet: `refresh_now` is still to come, or work off
+  /// the GUI thread.
+  virtual bool settled() const { return !due_ || !isVisible(); }
 
  signals:
   void settled_changed();
@@ -45,6 +45,12 @@ class Panel : public QWidget {
   void wants_command(const QString& id);
 
  protected:
+  /// Has `refresh_now` called before the next picture, once however often it was asked for. A panel that is
+  /// hidden is refreshed when it is shown.
+  void refresh_later();
+  virtual void refresh_now() {}
+  void showEvent(QShowEvent* event) override;
+
   Session* session() const { return context_.session; }
   Selection* selection() const { return context_.selection; }
   Document* document() const { return context_.document; }
@@ -57,8 +63,8 @@ class Panel : public QWidget {
   };
   std::optional<Waiting> waiting() const;
   /// Calls `refresh` whenever `waiting` may answer something else.
-  template <class P>
-  void follow_waiting(P* panel, void (P::*refresh)()) {
+  template <class P, class Q>
+  void follow_waiting(P* panel, void (Q::*refresh)()) {
     for (auto signal : {&Session::report_changed, &Session::state_changed, &Session::problem_changed})
       connect(session(), signal, panel, refresh);
   }
@@ -73,7 +79,10 @@ class Panel : public QWidget {
   QString key_file(const QString& file) const;
 
  private:
+  void refresh_if_due();
+
   PanelContext context_;
+  bool due_ = false, posted_ = false;
 };
 
 enum class PanelPlace { Left, Right, Policies, Breaks, Timings, Details };

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/shell/automation.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <QCoreApplication>
 #include <QFile>
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QPixmap>
+#include <QRegularExpression>
 #include <algorithm>
 #include <cstdio>
+
+#include "ui/panels/source/code_editor.h"
+#include "ui/panels/source/source_panel.h"
 
 namespace breakline::ui {
 namespace {
@@ -43,6 +49,13 @@ qint64 since_start_ms() {
   return qint64((uptime.readAll().split(' ').first().toDouble() - begun) * 1000);
 }
 
+double processor_ms(qint64 pid) {
+  clockid_t clock = 0;
+  timespec t{};
+  if (pid <= 0 || clock_getcpuclockid(pid_t(pid), &clock) || clock_gettime(clock, &t)) return 0;
+  return double(t.tv_sec) * 1e3 + double(t.tv_nsec) / 1e6;
+}
+
 Automation::Automation(const Options& options, MainWindow* window, Session* session, Selection* selection,
                        QObject* parent)
     : QObject(parent), options_(options), window_(window), session_(session), selection_(selection) {
@@ -64,7 +77,10 @@ Automation::Automation(const Options& options, MainWindow* window, Session* sess
   connect(session, &Session::diagnosed, this, &Automation::next, Qt::QueuedConnection);
   connect(session, &Session::profiles_changed, this, &Automation::next, Qt::QueuedConnection);
   connect(session, &Session::latency_measured, this, [this](double ms) {
-    if (step_ == Step::Bench) latencies_.push_back(ms), bench();
+    if (step_ != Step::Bench) return;
+    latencies_.push_back(ms);
+    answers_.push_back(session_->answer_ms());
+    bench();
   });
 }
 
@@ -84,7 +100,7 @@ void Automation::next() {
   switch (step_) {
     case Step::Open:
       if (!session_->report()) return;
-      step_ = options_.bench_toggles ? Step::Bench : Step::Toggle;
+      step_ = options_.bench_steps() ? Step::Bench : Step::Toggle;
       return next();
     case Step::Toggle:
       if (!sent_ && !options_.toggles.isEmpty()) {
@@ -117,7 +133,7 @@ void Automation::next() {
       QTimer::singleShot(0, this, &Automation::picture);
       return;
     case Step::Bench:
-      if (toggled_ == 0) bench();
+      if (step_number_ == 0) bench();
       return;
     case Step::Done:
       return;
@@ -152,45 +168,109 @@ void Automation::picture() {
   finish(exit_code_);
 }
 
-void Automation::bench() {
-  if (toggled_ == 0) {
-    const ReportPtr r = session_->report();
-    for (const Region& g : r->regions)
-      if (const QString key = Session::overlay_key(g);
-          !key.isEmpty() && (bench_key_.isEmpty() || g.breaks > 0)) {
-        bench_key_ = key;
-        if (g.breaks > 0) break;
+OpenRequest Automation::request() {
+  OpenRequest request = options_.request;
+  const QString file = request.file();
+  if (!options_.bench_edits || !QFileInfo::exists(file)) return request;
+  copy_ = std::make_unique<QTemporaryDir>();
+  const QString copy = copy_->filePath(QFileInfo(file).fileName());
+  if (QFile::copy(file, copy)) request.target = copy + request.target.mid(file.size());
+  return request;
+}
+
+QString Automation::choose_toggle() {
+  for (const Region& g : session_->report()->regions)
+    if (const QString key = Session::overlay_key(g);
+        !key.isEmpty() && (bench_key_.isEmpty() || g.breaks > 0)) {
+      bench_key_ = key;
+      if (g.breaks > 0) break;
+    }
+  if (!options_.toggles.isEmpty()) bench_key_ = options_.toggles.first().first;
+  return bench_key_.isEmpty()
+             ? QStringLiteral("The file has no policy region to toggle: name one with --toggle KEY=VALUE.")
+             : QString();
+}
+
+QString Automation::choose_edit() {
+  // A number with a point in a line that a graph computes: with each new one its kernel is new, too.
+  static const QRegularExpression kNumber(QStringLiteral("(?<![\\w.])\\d+\\.\\d+(?![\\w.])"));
+  const QString text = window_->source()->text();
+  const QStringList lines = text.split(QLatin1Char('\n'));
+  const ReportPtr r = session_->report();
+  for (const Target& t : r->targets)
+    for (const Segment& s : t.segments)
+      for (const SegmentOp& op : s.ops) {
+        if (op.kernel < 0 || op.line < 1 || op.line > lines.size() ||
+            r->resolve(op.file) != window_->source()->main_editor()->file())
+          continue;
+        const QRegularExpressionMatch found = kNumber.match(lines[op.line - 1]);
+        if (!found.hasMatch()) continue;
+        qsizetype at = found.capturedStart();
+        for (int i = 0; i + 1 < op.line; ++i) at += lines[i].size() + 1;
+        text_before_ = text.left(at);
+        text_after_ = text.mid(at + found.capturedLength());
+        bench_key_ = QStringLiteral("line %1, %2").arg(op.line).arg(found.captured());
+        return {};
       }
-    if (!options_.toggles.isEmpty()) bench_key_ = options_.toggles.first().first;
-    if (bench_key_.isEmpty()) {
-      std::fprintf(stderr, "The file has no policy region to toggle: name one with --toggle KEY=VALUE.\n");
+  return QStringLiteral("No compiled line of the file holds a number such as 0.5 that could be edited.");
+}
+
+void Automation::change() {
+  if (options_.bench_edits) {
+    window_->source()->main_editor()->setText(
+        text_before_ + QString::number(0.5 + 0.001 * step_number_, 'f', 3) + text_after_);
+    window_->action(QStringLiteral("save"))->trigger();
+  } else {
+    session_->set_overlay(bench_key_, step_number_ % 2 ? QStringLiteral("error") : QStringLiteral("allow"));
+  }
+}
+
+void Automation::bench() {
+  const qint64 own = QCoreApplication::applicationPid(), engine = session_->engine().pid;
+  if (step_number_ == 0) {
+    const QString why_not = options_.bench_edits ? choose_edit() : choose_toggle();
+    if (!why_not.isEmpty()) {
+      std::fprintf(stderr, "%s\n", qPrintable(why_not));
       return finish(2);
     }
   }
-  if (toggled_ == kWarmUp) {
+  if (step_number_ == kWarmUp) {
     latencies_.clear();
-    window_before_kb_ = resident_kb(QCoreApplication::applicationPid());
-    engine_before_kb_ = resident_kb(session_->engine().pid);
+    answers_.clear();
+    window_before_kb_ = resident_kb(own), engine_before_kb_ = resident_kb(engine);
+    window_before_ms_ = processor_ms(own), engine_before_ms_ = processor_ms(engine);
   }
-  if (toggled_ == options_.bench_toggles + kWarmUp) {
-    const QJsonObject out{
-        {QStringLiteral("toggles"), options_.bench_toggles},
-        {QStringLiteral("key"), bench_key_},
-        {QStringLiteral("p50_ms"), percentile(latencies_, 0.5)},
-        {QStringLiteral("p95_ms"), percentile(latencies_, 0.95)},
-        {QStringLiteral("max_ms"), percentile(latencies_, 1)},
-        {QStringLiteral("first_result_ms"), first_result_ms_},
-        {QStringLiteral("window_rss_kb"), resident_kb(QCoreApplication::applicationPid())},
-        {QStringLiteral("window_rss_growth_kb"),
-         resident_kb(QCoreApplication::applicationPid()) - window_before_kb_},
-        {QStringLiteral("engine_rss_kb"), resident_kb(session_->engine().pid)},
-        {QStringLiteral("engine_rss_growth_kb"), resident_kb(session_->engine().pid) - engine_before_kb_}};
-    std::fputs(QJsonDocument(out).toJson().constData(), stdout);
+  if (step_number_ == options_.bench_steps() + kWarmUp) {
+    report();
     step_ = Step::Select;
     return next();
   }
-  ++toggled_;
-  session_->set_overlay(bench_key_, toggled_ % 2 ? QStringLiteral("error") : QStringLiteral("allow"));
+  ++step_number_;
+  change();
+}
+
+void Automation::report() {
+  const qint64 own = QCoreApplication::applicationPid(), engine = session_->engine().pid;
+  const int steps = options_.bench_steps();
+  QVector<double> in_window;
+  for (qsizetype i = 0; i < latencies_.size(); ++i) in_window.push_back(latencies_[i] - answers_[i]);
+  const QJsonObject out{
+      {options_.bench_edits ? QStringLiteral("edits") : QStringLiteral("toggles"), steps},
+      {QStringLiteral("key"), bench_key_},
+      {QStringLiteral("p50_ms"), percentile(latencies_, 0.5)},
+      {QStringLiteral("p95_ms"), percentile(latencies_, 0.95)},
+      {QStringLiteral("max_ms"), percentile(latencies_, 1)},
+      {QStringLiteral("least_ms"), percentile(latencies_, 0)},
+      {QStringLiteral("answer_p50_ms"), percentile(answers_, 0.5)},
+      {QStringLiteral("paint_p50_ms"), percentile(in_window, 0.5)},
+      {QStringLiteral("window_processor_ms"), (processor_ms(own) - window_before_ms_) / steps},
+      {QStringLiteral("engine_processor_ms"), (processor_ms(engine) - engine_before_ms_) / steps},
+      {QStringLiteral("first_result_ms"), first_result_ms_},
+      {QStringLiteral("window_rss_kb"), resident_kb(own)},
+      {QStringLiteral("window_rss_growth_kb"), resident_kb(own) - window_before_kb_},
+      {QStringLiteral("engine_rss_kb"), resident_kb(engine)},
+      {QStringLiteral("engine_rss_growth_kb"), resident_kb(engine) - engine_before_kb_}};
+  std::fputs(QJsonDocument(out).toJson().constData(), stdout);
 }
 
 void Automation::finish(int code) {

@@ -22,7 +22,6 @@
 #include <QToolButton>
 #include <QUndoStack>
 #include <QVBoxLayout>
-
 #include <algorithm>
 
 #include "ui/models/knowledge.h"
@@ -37,6 +36,7 @@
 namespace breakline::ui {
 namespace {
 
+constexpr int kBusyAfterMs = 100;
 constexpr int kNarrowest = 300;  // a lower dock below this is tabbed with its neighbour
 
 /// A dock asks its title bar for a size hint, not for its fixed height; this one answers with the latter.
@@ -87,6 +87,12 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
   make_menus();
   make_status_bar();
 
+  busy_delay_.setSingleShot(true);
+  busy_delay_.setInterval(kBusyAfterMs);
+  connect(&busy_delay_, &QTimer::timeout, this, [this] {
+    busy_shown_ = true;
+    refresh_state();
+  });
   connect(session_, &Session::state_changed, this, &MainWindow::refresh_state);
   connect(session_, &Session::progressed, this, &MainWindow::refresh_status);
   connect(session_, &Session::problem_changed, this, &MainWindow::show_problem);
@@ -99,7 +105,7 @@ MainWindow::MainWindow(Session* session, Document* document, Selection* selectio
     const ReportPtr r = session_->report();
     if (r && document_->path().isEmpty() && !r->targets.isEmpty())
       document_->load(r->resolve(r->targets.first().file));
-    update();
+    ask_for_repaint();
   });
   connect(session_, &Session::timings_changed, this, &MainWindow::refresh_chips);
   connect(session_, &Session::target_changed, this, [this] {
@@ -309,7 +315,7 @@ void MainWindow::make_docks() {
     });
     connect(panel, &Panel::wants_command, this, &MainWindow::run_command);
     connect(panel, &Panel::settled_changed, this, [this] {
-      if (settled()) update();
+      if (settled()) ask_for_repaint();
       emit settled_changed();
     });
     connect(dock, &QDockWidget::dockLocationChanged, this, &MainWindow::title_visibility);
@@ -450,6 +456,12 @@ void MainWindow::make_status_bar() {
 }
 
 Panel* MainWindow::panel(const QString& id) const { return docks_.value(id).panel; }
+
+void MainWindow::ask_for_repaint() {
+  // What changed has asked for itself. One pixel makes sure that there is an update at all; the whole window
+  // would draw every child again.
+  update(0, 0, 1, 1);
+}
 
 bool MainWindow::settled() const {
   for (const Dock& d : docks_)

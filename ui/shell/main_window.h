@@ -3,6 +3,7 @@
 #pragma once
 #include <QHash>
 #include <QMainWindow>
+#include <QTimer>
 #include <QVector>
 #include <functional>
 
@@ -77,6 +78,7 @@ class MainWindow : public QMainWindow {
   void ask_open();
   void ask_save_as();
   bool confirm_discard(const QString& what);
+  void ask_for_repaint();
   void refresh_chips();
   void refresh_state();
   void refresh_targets();
@@ -110,6 +112,8 @@ class MainWindow : public QMainWindow {
   QLabel* stale_words_ = nullptr;
   QString last_counts_, delta_words_;
   QByteArray layouts_[2];  ///< the user's own, for wide and narrow windows
+  QTimer busy_delay_;      ///< a recompile that is over before this changes nothing but its result
+  bool busy_shown_ = false;
   bool narrow_ = false, running_banner_ = false, outside_banner_ = false, arranged_ = false,
        repaint_due_ = false;
 };

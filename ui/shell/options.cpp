@@ -36,6 +36,8 @@ Options parse_options(const QStringList& arguments) {
                                          "timings, details, error, kernels, output).");
   const QCommandLineOption bench =
       value("bench-toggle", "N", "Toggle a policy N times and print latency as JSON.");
+  const QCommandLineOption bench_edit =
+      value("bench-edit", "N", "Edit and save a copy of the file N times and print latency as JSON.");
   const QCommandLineOption timeout =
       value("timeout", "SECONDS", "Give up a screenshot or bench after this long (300).");
   const QCommandLineOption device = value("device", "cpu|vulkan", "Device to compile for.");
@@ -44,8 +46,9 @@ Options parse_options(const QStringList& arguments) {
   const QCommandLineOption no_grad = flag("no-grad", "Run the target under no_grad.");
   const QCommandLineOption fullgraph = flag("fullgraph", "Compile with fullgraph=True.");
   const QCommandLineOption seed = value("seed", "N", "Seed of the inputs (0).");
-  p.addOptions({help,   version, python, engine,  theme,  size,  screenshot, measure, toggle,    policy,
-                select, panel,   bench,  timeout, device, input, train,      no_grad, fullgraph, seed});
+  p.addOptions({help,    version, python, engine, theme,   size,      screenshot,
+                measure, toggle,  policy, select, panel,   bench,     bench_edit,
+                timeout, device,  input,  train,  no_grad, fullgraph, seed});
   p.addPositionalArgument(QStringLiteral("target"), QStringLiteral("A script, or FILE:EXPR."),
                           QStringLiteral("[FILE | TARGET] [-- ARGS…]"));
   // Everything after "--" belongs to the user's script.
@@ -103,6 +106,10 @@ Options parse_options(const QStringList& arguments) {
   };
   count(select, &o.select_break, 1);
   count(bench, &o.bench_toggles, 1);
+  count(bench_edit, &o.bench_edits, 1);
+  if (o.bench_toggles && o.bench_edits)
+    o.problem =
+        QStringLiteral("Toggles and edits are measured one at a time: give --bench-toggle or --bench-edit.");
   count(timeout, &o.timeout_s, 1);
   count(seed, &o.request.seed, 0);
   if (p.isSet(device)) o.request.device = p.value(device);
@@ -115,8 +122,7 @@ Options parse_options(const QStringList& arguments) {
   if (rest.size() > 1)
     o.problem =
         QStringLiteral("Only one file or target can be opened; put arguments of the script after “--”.");
-  if (o.request.target.isEmpty() && (!o.screenshot.isEmpty() || o.bench_toggles))
-    o.problem = QStringLiteral("Name the file to open.");
+  if (o.request.target.isEmpty() && o.automatic()) o.problem = QStringLiteral("Name the file to open.");
   return o;
 }
 

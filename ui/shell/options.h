@@ -17,7 +17,11 @@ struct Options {
   bool size_given = false, measure = false;
   QVector<QPair<QString, QString>> toggles;
   int select_break = 0;  ///< 1-based; 0 for none
-  int bench_toggles = 0;
+  int bench_toggles = 0, bench_edits = 0;
+  /// Steps of the series to measure; 0 when none was asked for.
+  int bench_steps() const { return bench_toggles + bench_edits; }
+  /// The program ends by itself: a picture or a series was asked for.
+  bool automatic() const { return !screenshot.isEmpty() || bench_steps(); }
   int timeout_s = 300;
   OpenRequest request;
   /// One sentence when the command line is wrong; the exit code is 2 then.

@@ -43,7 +43,7 @@ int run_studio(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", qPrintable(options.problem));
     return 2;
   }
-  const bool automatic = !options.screenshot.isEmpty() || options.bench_toggles;
+  const bool automatic = options.automatic();
 #ifdef Q_OS_LINUX
   if (automatic && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM") && qEnvironmentVariableIsEmpty("DISPLAY") &&
       qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY"))
@@ -91,7 +91,8 @@ int run_studio(int argc, char** argv) {
   window.show();
   std::unique_ptr<Automation> automation;  // it ends the program when its steps are done: never beside a user
   if (automatic) automation = std::make_unique<Automation>(options, &window, &session, &selection);
-  if (!options.request.target.isEmpty()) window.open_request(options.request);
+  if (!options.request.target.isEmpty())
+    window.open_request(automation ? automation->request() : options.request);
   if (automatic) {
     automation->start();
   } else {

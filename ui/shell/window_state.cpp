@@ -4,7 +4,6 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QStandardItemModel>
-
 #include <algorithm>
 
 #include "ui/models/knowledge.h"
@@ -16,40 +15,57 @@
 #include "ui/widgets/chip.h"
 
 namespace breakline::ui {
+namespace {
+
+/// A style sheet that is set makes the widget and its layout anew, even the same one.
+void set_style(QWidget* widget, const QString& style) {
+  if (widget->styleSheet() != style) widget->setStyleSheet(style);
+}
+
+/// Fills a box with (text, data) pairs, unless it holds them already.
+void set_items(QComboBox* box, const QVector<std::pair<QString, QString>>& items) {
+  bool same = box->count() == items.size();
+  for (int i = 0; same && i < items.size(); ++i)
+    same = box->itemText(i) == items[i].first && box->itemData(i).toString() == items[i].second;
+  if (same) return;
+  box->clear();
+  for (const auto& [text, data] : items) box->addItem(text, data);
+}
+
+}  // namespace
 
 void MainWindow::refresh_stale() {
   const QString note = session_->stale_note();
   stale_words_->setText(note.isEmpty() ? note : tr("shown: results %1").arg(note));
   stale_words_->setVisible(!note.isEmpty());
   const QString color = QStringLiteral("color: %1").arg(theme_->css(Tone::BreakAllowed));
-  stale_words_->setStyleSheet(color);
+  set_style(stale_words_, color);
+  bool moved = false;
   for (const char* id : {"graph", "breaks"}) {
     QLabel* words = docks_[QLatin1String(id)].title_note;
+    moved |= words->text() != note;
     words->setText(note);
     words->setVisible(!note.isEmpty());
-    words->setStyleSheet(color);
+    set_style(words, color);
   }
-  title_visibility();
+  if (moved) title_visibility();
   refresh_chips();
 }
 
 void MainWindow::refresh_targets() {
   const ReportPtr r = session_->report();
-  target_->clear();
+  QVector<std::pair<QString, QString>> items;
   if (r) {
-    if (r->targets.size() > 1) target_->addItem(tr("all targets"), QString());
-    for (const Target& t : r->targets) {
-      target_->addItem(t.name, r->targets.size() > 1 ? t.id : QString());
-      target_->setItemData(target_->count() - 1, t.id, Qt::UserRole);
-    }
-    const int at = target_->findData(session_->current_target());
-    target_->setCurrentIndex(std::max(0, at));
+    if (r->targets.size() > 1) items.push_back({tr("all targets"), QString()});
+    for (const Target& t : r->targets) items.push_back({t.name, t.id});
   }
+  set_items(target_, items);
+  if (r) target_->setCurrentIndex(std::max(0, target_->findData(session_->current_target())));
   target_->setEnabled(target_->count() > 1);
-  policy_set_->clear();
   const int n = int(session_->overlays().size());
-  policy_set_->addItem(tr("from code"));
-  policy_set_->addItem(n ? counted(n, tr("with %1 toggle"), tr("with %1 toggles")) : tr("with toggles"));
+  set_items(policy_set_,
+            {{tr("from code"), {}},
+             {n ? counted(n, tr("with %1 toggle"), tr("with %1 toggles")) : tr("with toggles"), {}}});
   policy_set_->setCurrentIndex(n && session_->uses_overlays() ? 1 : 0);
   policy_set_->setEnabled(n > 0);
   policy_set_->setToolTip(n ? tr("Compare with what the code alone says")
@@ -123,7 +139,16 @@ void MainWindow::refresh_chips() {
 }
 
 void MainWindow::refresh_state() {
-  const bool busy = session_->running();
+  const bool running = session_->running();
+  if (!running) {
+    busy_delay_.stop();
+    busy_shown_ = false;
+  } else if (session_->state() == EngineState::Starting || session_->measuring() || !session_->report()) {
+    busy_shown_ = true;
+  } else if (!busy_shown_ && !busy_delay_.isActive()) {
+    busy_delay_.start();
+  }
+  const bool busy = busy_shown_;
   for (Chip* c : {graphs_, breaks_}) c->set_busy(busy && !session_->measuring());
   ratio_->set_busy(session_->measuring());
   by_id_[QStringLiteral("stop")]->setEnabled(busy);
@@ -137,7 +162,7 @@ void MainWindow::refresh_state() {
         model->item(i)->setEnabled(d.available);
         model->item(i)->setToolTip(d.available ? d.name : d.reason);
       }
-  if (!busy && running_banner_) {
+  if (!running && running_banner_) {
     running_banner_ = false;
     banner_->hide();
     show_problem();
@@ -170,14 +195,17 @@ void MainWindow::refresh_status() {
       state = tr("engine ready");
       break;
     case EngineState::Running:
-      state = session_->phase().isEmpty() ? tr("engine running…") : session_->phase();
+      if (!busy_shown_)
+        state = tr("engine ready");
+      else
+        state = session_->phase().isEmpty() ? tr("engine running…") : session_->phase();
       break;
     case EngineState::Died:
       state = tr("engine ended"), tone = Tone::BreakError;
       break;
   }
   state_words_->setText(state);
-  state_words_->setStyleSheet(QStringLiteral("color: %1").arg(theme_->css(tone)));
+  set_style(state_words_, QStringLiteral("color: %1").arg(theme_->css(tone)));
 }
 
 void MainWindow::show_problem() {

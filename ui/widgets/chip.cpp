@@ -30,6 +30,7 @@ Chip::Chip(Theme* theme, QWidget* parent) : QAbstractButton(parent), theme_(them
 }
 
 void Chip::set_parts(const QVector<Part>& parts, Tone border, Tone fill) {
+  if (parts == parts_ && border == border_ && fill == fill_) return;
   parts_ = parts;
   border_ = border;
   fill_ = fill;

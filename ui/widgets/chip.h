@@ -16,6 +16,7 @@ class Chip : public QAbstractButton {
     QString text;
     Tone tone = Tone::Text;
     bool bold = false;
+    bool operator==(const Part&) const = default;
   };
   explicit Chip(Theme* theme, QWidget* parent = nullptr);
   /// The visible words, in order; the accessible name is all of them together.

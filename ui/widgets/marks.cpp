@@ -2,13 +2,18 @@
 #include "ui/widgets/marks.h"
 
 #include <QPainter>
+#include <QPixmapCache>
 #include <QPolygonF>
 
 namespace breakline::ui {
 
 QPixmap break_mark(bool error, const Theme& theme, int size) {
   constexpr qreal kRatio = 2;
-  QPixmap pixmap(QSize(size, size) * kRatio);
+  // Lists ask for it at every repaint of every row.
+  const QString key = QStringLiteral("break_mark/%1/%2/%3").arg(theme.name()).arg(error).arg(size);
+  QPixmap pixmap;
+  if (QPixmapCache::find(key, &pixmap)) return pixmap;
+  pixmap = QPixmap(QSize(size, size) * kRatio);
   pixmap.setDevicePixelRatio(kRatio);
   pixmap.fill(Qt::transparent);
   QPainter p(&pixmap);
@@ -27,6 +32,8 @@ QPixmap break_mark(bool error, const Theme& theme, int size) {
     p.setBrush(theme.color(Tone::BreakAllowedFill));
     p.drawPolygon(QPolygonF{QPointF(7, 1), QPointF(13, 7), QPointF(7, 13), QPointF(1, 7)});
   }
+  p.end();
+  QPixmapCache::insert(key, pixmap);
   return pixmap;
 }
 

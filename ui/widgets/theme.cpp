@@ -10,9 +10,8 @@
 #include <QPixmap>
 #include <QStyleFactory>
 #include <QSvgRenderer>
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 namespace breakline::ui {
 namespace {
@@ -153,6 +152,7 @@ bool Theme::set(const QString& name) {
   for (size_t i = 0; i < std::size(kToneNames); ++i)
     colors_[int(i)] = QColor(json.value(QLatin1String(kToneNames[i])).toString());
   name_ = name;
+  icons_.clear();
   dark_ = json.value(QLatin1String("dark")).toBool();
   apply();
   emit changed();
@@ -201,6 +201,8 @@ QColor Theme::policy_color(const QString& value) const {
 }
 
 QIcon Theme::icon(const QString& name, Tone tone) const {
+  const QString key = name + QLatin1Char('/') + QLatin1String(kToneNames[int(tone)]);
+  if (const auto known = icons_.constFind(key); known != icons_.constEnd()) return *known;
   QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
   if (!file.open(QIODevice::ReadOnly)) return {};
   const QByteArray svg = file.readAll();
@@ -220,7 +222,7 @@ QIcon Theme::icon(const QString& name, Tone tone) const {
   };
   add(color(tone), QIcon::Normal);
   add(color(Tone::Inherit), QIcon::Disabled);
-  return icon;
+  return *icons_.insert(key, icon);
 }
 
 double contrast(const QColor& a, const QColor& b) {

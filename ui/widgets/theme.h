@@ -57,7 +57,7 @@ class Theme : public QObject {
   const QFont& ui_font() const { return ui_font_; }
   const QFont& small_font() const { return small_font_; }
   const QFont& code_font() const { return code_font_; }
-  /// An icon of resources/icons in the text colour (or another tone).
+  /// An icon of resources/icons in the text colour (or another tone); drawn once per theme.
   QIcon icon(const QString& name, Tone tone = Tone::Text) const;
 
  signals:
@@ -69,6 +69,7 @@ class Theme : public QObject {
   bool dark_ = false;
   QVector<QColor> colors_;
   QFont ui_font_, small_font_, code_font_;
+  mutable QHash<QString, QIcon> icons_;  ///< by name and tone; of the theme in force
 };
 
 /// WCAG contrast ratio of two opaque colours, 1 to 21.

@@ -293,6 +293,9 @@ void ModelsTest::wrong_command_line_data() {
   row("toggle with a bad key", {QStringLiteral("--toggle"), QStringLiteral("f=error")});
   row("break number", {QStringLiteral("--select-break"), QStringLiteral("0")});
   row("two files", {QStringLiteral("a.py"), QStringLiteral("b.py")});
+  row("toggles and edits", {QStringLiteral("--bench-toggle"), QStringLiteral("2"),
+                            QStringLiteral("--bench-edit"), QStringLiteral("2"), QStringLiteral("m.py")});
+  row("edits of nothing", {QStringLiteral("--bench-edit"), QStringLiteral("2")});
   row("picture of nothing", {QStringLiteral("--screenshot"), QStringLiteral("x.png")});
 }
 

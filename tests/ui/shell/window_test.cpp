@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The whole window, offscreen, with real clicks and keys, against fake_engine.py in a process of its own. Long because
-// its steps are the slots of one Qt Test class that shares the window it opens.
+// The whole window, offscreen, with real clicks and keys, against fake_engine.py in a process of its own.
+// Long because its steps are the slots of one Qt Test class that shares the window it opens.
 #include <QAction>
 #include <QComboBox>
 #include <QDialog>
@@ -11,6 +11,8 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenuBar>
+#include <QPaintEvent>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -71,6 +73,7 @@ class WindowTest : public QObject {
   void an_empty_window_says_what_to_do();
   void opening_fills_every_pane();
   void a_click_in_the_tree_recompiles();
+  void a_toggle_draws_only_what_changed();
   void toggles_by_keyboard_and_undo();
   void toggles_are_sent_one_at_a_time();
   void from_code_and_back();
@@ -167,6 +170,39 @@ void WindowTest::a_click_in_the_tree_recompiles() {
   QTRY_VERIFY_WITH_TIMEOUT(error->visibleRegion().isEmpty(), kPatience);
 }
 
+/// Counts the paint events of a widget and the pixels they were for.
+class PaintCount : public QObject {
+ public:
+  explicit PaintCount(QWidget* widget) { widget->installEventFilter(this); }
+  bool eventFilter(QObject*, QEvent* event) override {
+    if (event->type() == QEvent::Paint) {
+      const QRect r = static_cast<QPaintEvent*>(event)->region().boundingRect();
+      pixels = std::max(pixels, r.width() * r.height());
+    }
+    return false;
+  }
+  int pixels = 0;
+};
+
+void WindowTest::a_toggle_draws_only_what_changed() {
+  Fixture f;
+  f.open();
+  QTRY_VERIFY_WITH_TIMEOUT(f.ready(), kPatience);
+  auto* tree = f.panel<PolicyPanel>("policies")->tree();
+  QTreeWidgetItem* const first = tree->topLevelItem(0);
+  QTest::qWait(50);
+  PaintCount bar(f.window->menuBar());
+  QSignalSpy latency(f.session.get(), &Session::latency_measured);
+  f.click_policy(kNet, QStringLiteral("error"));
+  QTRY_COMPARE_WITH_TIMEOUT(latency.size(), 1, kPatience);
+  QVERIFY(f.session->answer_ms() > 0 && f.session->answer_ms() <= latency.first().first().toDouble());
+  // The tree was filled again, not made again; what shows nothing of a report was left alone.
+  QCOMPARE(tree->topLevelItem(0), first);
+  QVERIFY2(bar.pixels <= 1, qPrintable(QString::number(bar.pixels)));
+  QVERIFY(f.window->settled());
+  QCOMPARE(f.panel<GraphPanel>("graph")->break_items(), int(f.session->report()->breaks_of({}).size()));
+}
+
 void WindowTest::toggles_by_keyboard_and_undo() {
   Fixture f;
   f.open();
@@ -247,6 +283,7 @@ void WindowTest::one_selection_everywhere() {
   graph->view()->setFocus();
   QTest::keyClick(graph->view(), Qt::Key_Down);
   QCOMPARE(f.selection.current().kind, SelectionKind::Segment);
+  QTRY_VERIFY(f.window->settled());
   QVERIFY(f.panel<DetailsPanel>("details")->browser()->toPlainText().contains(QLatin1String("layer_norm")));
   // From the source margin.
   emit editor->marginClicked(CodeEditor::kMarkMargin, 38, Qt::NoModifier);
@@ -263,6 +300,7 @@ void WindowTest::strict_preview_marks_all() {
   auto* button = f.window->findChild<QToolButton*>(QStringLiteral("strict_preview"));
   QTest::mouseClick(button, Qt::LeftButton);
   QVERIFY(f.session->strict_preview());
+  QTRY_VERIFY(f.window->settled());
   const auto* model = f.panel<BreaksPanel>("breaks")->table()->model();
   QVERIFY(model->index(0, BreakTableModel::Policy).data().toString().contains(QLatin1String("first")));
   QVERIFY(model->index(3, 0).data(BreakTableModel::ErrorRole).toBool());

@@ -9,7 +9,6 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
-
 #include <algorithm>
 
 #include "ui/models/words.h"
@@ -84,15 +83,15 @@ BreaksPanel::BreaksPanel(const PanelContext& context, QWidget* parent) : Panel(c
           [this](const QModelIndex& now) { select_break(now.data(BreakTableModel::IdRole).toString()); });
   connect(table_, &QTableView::activated, this, [this] { emit wants_panel(QStringLiteral("details")); });
   connect(table_, &QWidget::customContextMenuRequested, this, &BreaksPanel::open_menu);
-  follow_waiting(this, &BreaksPanel::refresh);
-  connect(session(), &Session::profiles_changed, this, &BreaksPanel::refresh);
-  connect(session(), &Session::target_changed, this, &BreaksPanel::refresh);
-  connect(session(), &Session::strict_preview_changed, this, &BreaksPanel::refresh);
+  follow_waiting(this, &BreaksPanel::refresh_later);
+  connect(session(), &Session::profiles_changed, this, &BreaksPanel::refresh_later);
+  connect(session(), &Session::target_changed, this, &BreaksPanel::refresh_later);
+  connect(session(), &Session::strict_preview_changed, this, &BreaksPanel::refresh_later);
   connect(selection(), &Selection::changed, this, &BreaksPanel::follow);
   connect(theme(), &Theme::changed, table_->viewport(), qOverload<>(&QWidget::update));
 }
 
-void BreaksPanel::refresh() {
+void BreaksPanel::refresh_now() {
   following_ = true;
   const QString target = session()->current_target();
   model_->set(report(), target, session()->profiles(), session()->strict_preview(),

@@ -20,7 +20,7 @@ class BreaksPanel : public Panel {
   QTableView* table() const { return table_; }
 
  private:
-  void refresh();
+  void refresh_now() override;
   void follow();
   void open_menu(const QPoint& at);
   QTableView* table_;

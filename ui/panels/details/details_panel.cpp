@@ -6,10 +6,12 @@
 #include <QEvent>
 #include <QFileInfo>
 #include <QLocale>
+#include <QPointer>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QStackedWidget>
 #include <QTextBrowser>
+#include <QTextDocument>
 #include <QToolButton>
 #include <QUrl>
 #include <QUrlQuery>
@@ -21,6 +23,7 @@
 
 namespace breakline::ui {
 namespace {
+constexpr qreal kMargin = 12;
 
 QString html(const QString& text) {
   return text.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>"));
@@ -62,28 +65,27 @@ DetailsPanel::DetailsPanel(const PanelContext& context, QWidget* parent) : Panel
   browser_->setObjectName(QStringLiteral("details"));
   browser_->setOpenLinks(false);
   browser_->setFrameShape(QFrame::NoFrame);
-  browser_->document()->setDocumentMargin(12);
   stack_->addWidget(empty);
   stack_->addWidget(browser_);
   column->addWidget(stack_);
   connect(browser_, &QTextBrowser::anchorClicked, this, &DetailsPanel::follow_link);
-  connect(selection(), &Selection::changed, this, &DetailsPanel::refresh);
+  connect(selection(), &Selection::changed, this, &DetailsPanel::refresh_later);
   connect(session(), &Session::report_changed, this, [this] {
     records_.clear();
-    refresh();
+    refresh_later();
   });
-  connect(session(), &Session::profiles_changed, this, &DetailsPanel::refresh);
+  connect(session(), &Session::profiles_changed, this, &DetailsPanel::refresh_later);
   connect(session(), &Session::diagnosed, this, [this](const QString& id, const QJsonArray& records) {
     records_.insert(id, records);
-    if (selection()->is(SelectionKind::Break, id)) refresh();
+    if (selection()->is(SelectionKind::Break, id)) refresh_later();
   });
-  connect(theme(), &Theme::changed, this, &DetailsPanel::refresh);
+  connect(theme(), &Theme::changed, this, &DetailsPanel::refresh_later);
   if (QLocale().language() == QLocale::Chinese) language_ = Language::Chinese;
   auto* toggle = new QAction(tr("Details in English / 简体中文"), this);
   toggle->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+L")));
   connect(toggle, &QAction::triggered, this, [this] {
     language_ = language_ == Language::English ? Language::Chinese : Language::English;
-    refresh();
+    refresh_later();
   });
   commands_ << toggle;
   // The switch floats over the page's corner: it belongs to the text, not to the window.
@@ -122,7 +124,7 @@ QString DetailsPanel::place_link(const QString& file, int line, const QString& w
   return link(QStringLiteral("place"), QStringLiteral("%1\n%2").arg(file).arg(line), words);
 }
 
-void DetailsPanel::refresh() {
+void DetailsPanel::refresh_now() {
   const Selected& now = selection()->current();
   const ReportPtr r = report();
   QString page;
@@ -147,14 +149,28 @@ void DetailsPanel::refresh() {
     }
   stack_->setCurrentIndex(page.isEmpty() ? 0 : 1);
   if (page.isEmpty()) return;
+  page = QStringLiteral(
+             "<style>a { color: %1; text-decoration: none; } li { margin-bottom: 4px; } "
+             "p { margin-top: 2px; margin-bottom: 2px; }</style>%2")
+             .arg(theme()->css(Tone::Accent), page);
+  if (page == shown_) return;  // laying out a page takes far longer than writing it
+  shown_ = page;
   const QString id = now.id + QString::number(int(now.kind));
   const int scroll = id == shown_for_ ? browser_->verticalScrollBar()->value() : 0;
   shown_for_ = id;
-  browser_->setHtml(
-      QStringLiteral("<style>a { color: %1; text-decoration: none; } li { margin-bottom: 4px; } "
-                     "p { margin-top: 2px; margin-bottom: 2px; }</style>%2")
-          .arg(theme()->css(Tone::Accent), page));
+  show_page(page);
   browser_->verticalScrollBar()->setValue(scroll);
+}
+
+void DetailsPanel::show_page(const QString& page) {
+  // A document that is in the view already would be laid out at every step of its making.
+  auto* document = new QTextDocument(browser_);
+  document->setDocumentMargin(kMargin);
+  document->setDefaultFont(browser_->font());
+  document->setHtml(page);
+  const QPointer<QTextDocument> old = browser_->document();
+  browser_->setDocument(document);
+  delete old;  // unless it was the view's own
 }
 
 QString DetailsPanel::break_page(const Break& b) const {

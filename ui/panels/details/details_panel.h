@@ -24,7 +24,8 @@ class DetailsPanel : public Panel {
   QTextBrowser* browser() const { return browser_; }
 
  private:
-  void refresh();
+  void refresh_now() override;
+  void show_page(const QString& page);
   void follow_link(const QUrl& url);
   QString break_page(const Break& b) const;
   QString segment_page(const Segment& s) const;
@@ -41,7 +42,7 @@ class DetailsPanel : public Panel {
   QToolButton* switch_;
   QHash<QString, QJsonArray> records_;
   QList<QAction*> commands_;
-  QString shown_for_;
+  QString shown_for_, shown_;
   Language language_ = Language::English;
 };
 

@@ -26,14 +26,14 @@ ErrorPanel::ErrorPanel(const PanelContext& context, QWidget* parent) : Panel(con
   stack_->addWidget(view_);
   column->addWidget(stack_);
   for (auto signal : {&Session::report_changed, &Session::problem_changed, &Session::target_changed})
-    connect(session(), signal, this, &ErrorPanel::refresh);
+    connect(session(), signal, this, &ErrorPanel::refresh_later);
   for (auto signal : {&Session::report_changed, &Session::problem_changed})
     connect(session(), signal, this, &ErrorPanel::follow);
   connect(theme(), &Theme::changed, this, [this] { view_->setFont(theme()->code_font()); });
   view_->setFont(theme()->code_font());
 }
 
-void ErrorPanel::refresh() {
+void ErrorPanel::refresh_now() {
   QStringList parts;
   const Problem& problem = session()->problem();
   if (!problem.empty())

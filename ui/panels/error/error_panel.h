@@ -19,7 +19,7 @@ class ErrorPanel : public Panel {
   QPlainTextEdit* view() const { return view_; }
 
  private:
-  void refresh();
+  void refresh_now() override;
   void follow();
   QStackedWidget* stack_;
   QPlainTextEdit* view_;

@@ -14,9 +14,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <QWheelEvent>
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 #include "ui/models/timings.h"
 #include "ui/models/words.h"
@@ -27,6 +26,8 @@ namespace breakline::ui {
 namespace {
 constexpr double kLeastZoom = 0.05, kMostZoom = 4;
 constexpr qreal kPartGap = 40;
+// Boxes and edges up to which placing them takes less than waking a thread up.
+constexpr qsizetype kPlacedAtOnce = 200;
 }  // namespace
 
 void GraphView::zoom(double factor) {
@@ -117,11 +118,11 @@ GraphPanel::GraphPanel(const PanelContext& context, QWidget* parent) : Panel(con
   follow_waiting(this, &GraphPanel::say_why_empty);
   say_why_empty();
   connect(session(), &Session::stale_changed, this, &GraphPanel::fade);
-  connect(session(), &Session::report_changed, this, &GraphPanel::rebuild);
-  connect(session(), &Session::target_changed, this, &GraphPanel::rebuild);
-  connect(session(), &Session::profiles_changed, this, &GraphPanel::rebuild);
-  connect(session(), &Session::strict_preview_changed, this, &GraphPanel::rebuild);
-  connect(theme(), &Theme::changed, this, &GraphPanel::rebuild);
+  connect(session(), &Session::report_changed, this, &GraphPanel::refresh_later);
+  connect(session(), &Session::target_changed, this, &GraphPanel::refresh_later);
+  connect(session(), &Session::profiles_changed, this, &GraphPanel::refresh_later);
+  connect(session(), &Session::strict_preview_changed, this, &GraphPanel::refresh_later);
+  connect(theme(), &Theme::changed, this, &GraphPanel::refresh_later);
   connect(selection(), &Selection::changed, this, &GraphPanel::mark);
   connect(view_, &GraphView::clicked, this, [this](int kind, const QString& id) {
     if (kind == int(GraphItemKind::Segment))
@@ -212,7 +213,7 @@ QString GraphPanel::time_of(const Target& t, const Segment& s) const {
   return us ? format_us(*us) : QString();
 }
 
-void GraphPanel::rebuild() {
+void GraphPanel::refresh_now() {
   const ReportPtr r = report();
   const int job = ++wanted_;
   if (!r) {
@@ -267,6 +268,16 @@ void GraphPanel::rebuild() {
       part.edge_breaks << b.id;
     }
     parts.push_back(part);
+  }
+  qsizetype size = 0;
+  for (const Part& p : std::as_const(parts)) size += p.nodes.size() + p.edges.size();
+  if (size <= kPlacedAtOnce) {
+    for (Part& p : parts) p.placed = layout_graph(p.sizes, p.edges);
+    shown_report_ = r;
+    show_parts(parts);
+    shown_ = job;
+    emit settled_changed();
+    return;
   }
   // Geometry only: no widget, no item, no font is touched over there.
   QThreadPool::globalInstance()->start([self = QPointer<GraphPanel>(this), parts, job, r]() mutable {
@@ -487,7 +498,7 @@ void GraphPanel::find_next() {
 
 void GraphPanel::toggle_expanded(const QString& id) {
   if (!expanded_.remove(id)) expanded_.insert(id);
-  rebuild();
+  refresh_later();
 }
 
 }  // namespace breakline::ui

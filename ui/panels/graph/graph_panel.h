@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The partition graph: segments as boxes with their ops, breaks as labelled edges. Layout runs off the GUI
-// thread; the picture of the last report stays until the new one is placed.
+// The partition graph: segments as boxes with their ops, breaks as labelled edges. Layout of a large
+// one runs off the GUI thread; the picture of the last report stays until the new one is placed.
 #pragma once
 #include <QGraphicsView>
 #include <QHash>
@@ -51,7 +51,7 @@ class GraphPanel : public Panel {
   GraphPanel(const PanelContext& context, QWidget* parent);
   QList<QWidget*> title_tools() override;
   QList<QAction*> commands() override { return commands_; }
-  bool settled() const override { return shown_ == wanted_; }
+  bool settled() const override { return Panel::settled() && shown_ == wanted_; }
   int segment_items() const { return int(segments_.size()); }
   int break_items() const { return int(edges_.size()); }
   GraphView* view() const { return view_; }
@@ -72,7 +72,7 @@ class GraphPanel : public Panel {
     LayoutResult placed;
   };
 
-  void rebuild();
+  void refresh_now() override;
   void show_parts(const QVector<Part>& parts);
   void mark();
   void say_why_empty();

@@ -6,7 +6,6 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QVBoxLayout>
-
 #include <algorithm>
 
 #include "ui/widgets/banner.h"
@@ -35,8 +34,8 @@ KernelsPanel::KernelsPanel(const PanelContext& context, QWidget* parent) : Panel
   stack_->addWidget(splitter);
   column->addWidget(stack_);
   connect(list_, &QListWidget::currentRowChanged, this, &KernelsPanel::show_kernel);
-  connect(session(), &Session::report_changed, this, &KernelsPanel::refresh);
-  connect(selection(), &Selection::changed, this, &KernelsPanel::refresh);
+  connect(session(), &Session::report_changed, this, &KernelsPanel::refresh_later);
+  connect(selection(), &Selection::changed, this, &KernelsPanel::refresh_later);
 }
 
 const Segment* KernelsPanel::segment() const {
@@ -52,7 +51,7 @@ const Segment* KernelsPanel::segment() const {
   return nullptr;
 }
 
-void KernelsPanel::refresh() {
+void KernelsPanel::refresh_now() {
   const Segment* s = segment();
   const int row = std::max(0, list_->currentRow());
   list_->clear();

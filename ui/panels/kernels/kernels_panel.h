@@ -17,7 +17,7 @@ class KernelsPanel : public Panel {
   KernelsPanel(const PanelContext& context, QWidget* parent);
 
  private:
-  void refresh();
+  void refresh_now() override;
   void show_kernel();
   const Segment* segment() const;
   QStackedWidget* stack_;

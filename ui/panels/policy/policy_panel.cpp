@@ -12,7 +12,6 @@
 #include <QToolButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
-
 #include <algorithm>
 
 #include "ui/models/python_outline.h"
@@ -95,13 +94,13 @@ PolicyPanel::PolicyPanel(const PanelContext& context, QWidget* parent) : Panel(c
             value);
       });
   connect(tree_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* now) {
-    remove_->setEnabled(now && now->data(0, kUserRole).toBool());
+    enable_remove();
     if (!following_ && now) select_region(now->data(0, kKeyRole).toString());
   });
   tree_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(tree_, &QWidget::customContextMenuRequested, this, &PolicyPanel::open_menu);
-  connect(session(), &Session::report_changed, this, &PolicyPanel::refresh);
-  connect(session(), &Session::overlays_changed, this, &PolicyPanel::refresh);
+  connect(session(), &Session::report_changed, this, &PolicyPanel::refresh_later);
+  connect(session(), &Session::overlays_changed, this, &PolicyPanel::refresh_later);
   connect(selection(), &Selection::changed, this, &PolicyPanel::follow);
   connect(theme(), &Theme::changed, tree_->viewport(), qOverload<>(&QWidget::update));
 
@@ -171,101 +170,129 @@ void PolicyPanel::open_menu(const QPoint& at) {
   menu->popup(tree_->viewport()->mapToGlobal(at));
 }
 
-void PolicyPanel::refresh() {
+QVector<PolicyPanel::Row> PolicyPanel::rows() const {
   const ReportPtr r = report();
-  following_ = true;
-  QSet<QString> closed;
-  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
-    if (!(*it)->isExpanded() && (*it)->childCount()) closed.insert((*it)->data(0, kKeyRole).toString());
-  const int scroll = tree_->verticalScrollBar() ? tree_->verticalScrollBar()->value() : 0;
-  tree_->clear();
-  QHash<QString, QTreeWidgetItem*> files, items;
-  QSet<QString> shown;
-  const auto file_item = [&](const QString& file) {
-    QTreeWidgetItem*& item = files[file];
-    if (!item) {
-      item = new QTreeWidgetItem(tree_);
-      item->setText(0, QFileInfo(file).fileName());
-      item->setToolTip(0, file);
-      item->setData(0, kKeyRole, QStringLiteral("file:") + file);
+  QVector<Row> rows;
+  QHash<QString, int> known;  // by id
+  const auto file_row = [&](const QString& file) {
+    const QString id = QStringLiteral("file:") + file;
+    if (!known.contains(id)) {
+      known.insert(id, int(rows.size()));
+      rows.push_back({id, -1, QFileInfo(file).fileName(), file});
     }
-    return item;
+    return known.value(id);
   };
   // Module paths of a target stand in a branch of their own, closed at first: a model has many.
-  const auto modules_item = [&](const Region& g) {
-    const QString key = QStringLiteral("modules:") + g.key.section(QLatin1Char(':'), 1, -2);
-    QTreeWidgetItem*& item = files[key];
-    if (!item) {
-      item = new QTreeWidgetItem(file_item(g.file.isEmpty() ? document()->path() : r->resolve(g.file)));
-      item->setText(0, tr("modules of %1").arg(g.key.section(QLatin1Char(':'), 1, -2)));
-      item->setData(0, kKeyRole, key);
-      if (!seen_.contains(key)) closed.insert(key);
-      seen_.insert(key);
+  const auto modules_row = [&](const Region& g) {
+    const QString target = g.key.section(QLatin1Char(':'), 1, -2);
+    const QString id = QStringLiteral("modules:") + target;
+    if (!known.contains(id)) {
+      const int parent = file_row(g.file.isEmpty() ? document()->path() : r->resolve(g.file));
+      known.insert(id, int(rows.size()));
+      rows.push_back({id, parent, tr("modules of %1").arg(target), {}});
+      rows.last().closed = true;
     }
-    return item;
-  };
-  const auto fill = [&](QTreeWidgetItem* item, const QString& name, const QString& key, const QString& value,
-                        const QString& effective, const QString& quiet, const QString& tip, bool user,
-                        bool inactive) {
-    item->setText(0, name);
-    for (int column : {0, 1}) {
-      item->setData(column, kOverlayKeyRole, key);
-      item->setData(column, kValueRole, value);
-      item->setData(column, kInactiveRole, inactive);
-      item->setToolTip(column, tip);
-    }
-    item->setData(0, kEffectiveRole, effective);
-    item->setData(0, kQuietRole, quiet);
-    item->setData(0, kUserRole, user);
-    // Screen readers get the words that the switch paints.
-    item->setData(1, Qt::AccessibleTextRole,
-                  tr("%1, in force: %2").arg(policy_word(value), policy_word(effective)));
+    return known.value(id);
   };
   QHash<QString, OverlayState> states;
-  if (r)
+  QSet<QString> shown;
+  if (r) {
     for (const OverlayState& s : r->overlays) states.insert(s.key, s);
-  if (r)
     for (const Region& g : r->regions) {
       const QString key = Session::overlay_key(g);
-      QTreeWidgetItem* parent = items.value(g.parent);
-      if (!parent && g.kind == QLatin1String("module")) parent = modules_item(g);
-      auto* item = new QTreeWidgetItem(parent ? parent : file_item(r->resolve(g.file)));
-      item->setData(0, kKeyRole, g.key);
-      items.insert(g.key, item);
+      int parent = known.value(g.parent, -1);
+      if (parent < 0)
+        parent = g.kind == QLatin1String("module") ? modules_row(g) : file_row(r->resolve(g.file));
       shown.insert(key);
-      const QString value = session()->overlay_value(key);
       const OverlayState state = states.value(key);
       QStringList tip{tr("%1, in force: %2 (decided by %3)")
                           .arg(name_of(g), policy_word(g.effective), source_words(g.source)),
                       tr("in the code: %1").arg(policy_word(g.declared))};
       if (!state.note.isEmpty()) tip << state.note;
-      fill(item, name_of(g), key, value, g.band(), state.note.isEmpty() ? kind_words(g) : state.note,
-           tip.join(QLatin1Char('\n')), value != QLatin1String("inherit"),
-           !state.key.isEmpty() && !state.active);
+      known.insert(g.key, int(rows.size()));
+      Row row{g.key, parent, name_of(g), tip.join(QLatin1Char('\n'))};
+      row.overlay_key = key;
+      row.value = session()->overlay_value(key);
+      row.effective = g.band();
+      row.quiet = state.note.isEmpty() ? kind_words(g) : state.note;
+      row.user = row.value != QLatin1String("inherit");
+      row.inactive = !state.key.isEmpty() && !state.active;
+      rows.push_back(row);
     }
+  }
   for (const Overlay& o : session()->overlays()) {
     if (shown.contains(o.key)) continue;
     const OverlayKey key = parse_overlay_key(o.key);
     const OverlayState state = states.value(o.key);
-    QString script = r ? r->resolve(key.file) : key.file;
-    auto* item =
-        new QTreeWidgetItem(file_item(key.kind == QLatin1String("module") ? document()->path() : script));
-    item->setData(0, kKeyRole, o.key);
-    const QString name =
-        key.kind == QLatin1String("lines") ? tr("lines %1–%2").arg(key.first).arg(key.last) : key.name;
+    const QString script = r ? r->resolve(key.file) : key.file;
+    const int parent = file_row(key.kind == QLatin1String("module") ? document()->path() : script);
     const QString note =
         !session()->uses_overlays() ? tr("switched off: policy set is “from code”") : state.note;
-    fill(item, name, o.key, o.value, state.active ? o.value : QStringLiteral("inherit"), note,
-         note.isEmpty() ? o.key : o.key + QLatin1Char('\n') + note, true,
-         !state.active || !session()->uses_overlays());
+    Row row{o.key, parent,
+            key.kind == QLatin1String("lines") ? tr("lines %1–%2").arg(key.first).arg(key.last) : key.name,
+            note.isEmpty() ? o.key : o.key + QLatin1Char('\n') + note};
+    row.overlay_key = o.key;
+    row.value = o.value;
+    row.effective = state.active ? o.value : QStringLiteral("inherit");
+    row.quiet = note;
+    row.user = true;
+    row.inactive = !state.active || !session()->uses_overlays();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void PolicyPanel::build_items(const QVector<Row>& rows) {
+  QSet<QString> closed;
+  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
+    if (!(*it)->isExpanded() && (*it)->childCount()) closed.insert((*it)->data(0, kKeyRole).toString());
+  const int scroll = tree_->verticalScrollBar()->value();
+  tree_->clear();
+  items_.clear();
+  for (const Row& row : rows) {
+    auto* item = row.parent < 0 ? new QTreeWidgetItem(tree_) : new QTreeWidgetItem(items_[row.parent]);
+    item->setData(0, kKeyRole, row.id);
+    items_ << item;
+    if (row.closed && !seen_.contains(row.id)) closed.insert(row.id);
+    if (row.closed) seen_.insert(row.id);
   }
   tree_->expandAll();
-  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
-    if (closed.contains((*it)->data(0, kKeyRole).toString())) (*it)->setExpanded(false);
+  for (QTreeWidgetItem* item : std::as_const(items_))
+    if (closed.contains(item->data(0, kKeyRole).toString())) item->setExpanded(false);
   tree_->verticalScrollBar()->setValue(scroll);
-  stack_->setCurrentIndex(tree_->topLevelItemCount() ? 1 : 0);
+}
+
+void PolicyPanel::refresh_now() {
+  following_ = true;
+  const QVector<Row> wanted = rows();
+  const auto same_place = [](const Row& a, const Row& b) { return a.id == b.id && a.parent == b.parent; };
+  if (!std::equal(wanted.begin(), wanted.end(), shown_.begin(), shown_.end(), same_place))
+    build_items(wanted);
+  shown_ = wanted;
+  // An item asks for a repaint only where something differs.
+  for (qsizetype i = 0; i < shown_.size(); ++i) {
+    const Row& row = shown_[i];
+    QTreeWidgetItem* item = items_[i];
+    item->setText(0, row.name);
+    item->setToolTip(0, row.tip);
+    if (row.overlay_key.isEmpty() && row.effective.isEmpty()) continue;
+    item->setToolTip(1, row.tip);
+    for (int column : {0, 1}) {
+      item->setData(column, kOverlayKeyRole, row.overlay_key);
+      item->setData(column, kValueRole, row.value);
+      item->setData(column, kInactiveRole, row.inactive);
+    }
+    item->setData(0, kEffectiveRole, row.effective);
+    item->setData(0, kQuietRole, row.quiet);
+    item->setData(0, kUserRole, row.user);
+    // Screen readers get the words that the switch paints.
+    item->setData(1, Qt::AccessibleTextRole,
+                  tr("%1, in force: %2").arg(policy_word(row.value), policy_word(row.effective)));
+  }
+  stack_->setCurrentIndex(shown_.isEmpty() ? 0 : 1);
   following_ = false;
   follow();
+  enable_remove();
 }
 
 void PolicyPanel::follow() {
@@ -282,11 +309,17 @@ void PolicyPanel::follow() {
   // A line or a segment shows the region around it.
   if ((now.kind == SelectionKind::Line || now.kind == SelectionKind::Segment) && r)
     if (const Region* g = r->region_at(now.file, now.line)) key = g->key;
+  QTreeWidgetItem* wanted = nullptr;
+  for (QTreeWidgetItem* item : std::as_const(items_))
+    if (!key.isEmpty() && item->data(0, kKeyRole).toString() == key) wanted = item;
   following_ = true;
-  tree_->setCurrentItem(nullptr);
-  for (QTreeWidgetItemIterator it(tree_); *it; ++it)
-    if (!key.isEmpty() && (*it)->data(0, kKeyRole).toString() == key) tree_->setCurrentItem(*it);
+  if (wanted != tree_->currentItem()) tree_->setCurrentItem(wanted);
   following_ = false;
+}
+
+void PolicyPanel::enable_remove() {
+  const QTreeWidgetItem* now = tree_->currentItem();
+  remove_->setEnabled(now && now->data(0, kUserRole).toBool());
 }
 
 QRect PolicyPanel::switch_rect(const QString& key, const QString& value) const {

@@ -24,8 +24,21 @@ class PolicyPanel : public Panel {
   QRect switch_rect(const QString& key, const QString& value) const;
 
  private:
-  void refresh();
+  /// One row of the tree, in the order of `rows_`; a parent stands before its children.
+  struct Row {
+    QString id;  ///< of the region, the overlay or the heading
+    int parent;  ///< index of the row above it, -1 at the top
+    QString name, tip;
+    QString overlay_key, value, effective, quiet;  ///< empty for headings
+    bool user = false, inactive = false;
+    bool closed = false;  ///< until the user opens it
+  };
+
+  QVector<Row> rows() const;
+  void build_items(const QVector<Row>& rows);
+  void refresh_now() override;
   void follow();
+  void enable_remove();
   void set_value(QTreeWidgetItem* item, const QString& value);
   void set_current(const QString& value);
   void cycle_current();
@@ -41,6 +54,8 @@ class PolicyPanel : public Panel {
   QAction* strict_ = nullptr;
   QAction* remove_ = nullptr;
   QSet<QString> seen_;  ///< branches that were shown once: from then on the user decides
+  QVector<Row> shown_;
+  QVector<QTreeWidgetItem*> items_;  ///< one per row of `shown_`
   bool following_ = false;
 };
 

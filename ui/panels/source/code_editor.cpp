@@ -9,7 +9,6 @@
 #include <QContextMenuEvent>
 #include <QPainter>
 #include <QScrollBar>
-
 #include <algorithm>
 
 #include "ui/widgets/marks.h"
@@ -104,7 +103,7 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
   setMarginType(4, SymbolMargin);
   setMarginMarkerMask(4, 0);
   setFolding(NoFoldStyle);
-  replaceVerticalScrollBar(new MarkedScrollBar(theme, &decorations_, this));
+  replaceVerticalScrollBar(new MarkedScrollBar(theme, &decorations_.lines, this));
   setTabWidth(4);
   setIndentationWidth(4);
   setIndentationsUseTabs(false);
@@ -134,6 +133,8 @@ CodeEditor::CodeEditor(Theme* theme, QWidget* parent) : QsciScintilla(parent), t
     }
   indicatorDefine(SquiggleLowIndicator, kAmber);
   indicatorDefine(SquiggleLowIndicator, kRed);
+  SendScintilla(SCI_SETLAYOUTCACHE, SC_CACHE_PAGE);  // lines that are drawn again are not measured again
+  connect(this, &QsciScintilla::textChanged, this, [this] { drawn_ = false; });
   connect(theme, &Theme::changed, this, &CodeEditor::restyle);
   restyle();
 }
@@ -212,11 +213,23 @@ void CodeEditor::restyle() {
   const QFontMetrics metrics(font);
   setMarginWidth(kNumberMargin, metrics.horizontalAdvance(QStringLiteral("0000 ")));
   define_markers();
-  if (!decorations_.isEmpty()) set_decorations(QVector<LineDecoration>(decorations_));
+  if (!drawn_) return;
+  draw_lines();
+  draw_errors();
 }
 
-void CodeEditor::set_decorations(const QVector<LineDecoration>& wanted) {
-  decorations_ = wanted;
+void CodeEditor::set_decorations(const Decorations& wanted) {
+  if (drawn_ && wanted == decorations_) return;
+  const bool all = !drawn_;
+  const Decorations before = std::exchange(decorations_, wanted);
+  if (all || before.lines != wanted.lines) draw_lines();
+  if (all || before.underlines != wanted.underlines) draw_underlines();
+  if (all || before.errors != wanted.errors) draw_errors();
+  drawn_ = true;
+}
+
+void CodeEditor::draw_lines() {
+  const QVector<LineDecoration>& wanted = decorations_.lines;
   for (int m = kInherit; m <= kMarkError; ++m) markerDeleteAll(m);
   clearMarginText();
   QFont small = theme_->code_font();
@@ -244,10 +257,10 @@ void CodeEditor::set_decorations(const QVector<LineDecoration>& wanted) {
   verticalScrollBar()->update();
 }
 
-void CodeEditor::set_underlines(const QVector<CodeUnderline>& underlines) {
+void CodeEditor::draw_underlines() {
   const int last = lines() - 1;
   for (int indicator : {kAmber, kRed}) clearIndicatorRange(0, 0, last, lineLength(last), indicator);
-  for (const CodeUnderline& u : underlines) {
+  for (const CodeUnderline& u : std::as_const(decorations_.underlines)) {
     if (u.column < 0 || u.end_column < 0 || u.line < 1 || u.line > lines()) continue;
     const long from = SendScintilla(SCI_POSITIONFROMLINE, u.line - 1) + u.column;
     long to = SendScintilla(SCI_POSITIONFROMLINE, std::min(u.end_line, lines()) - 1) + u.end_column;
@@ -259,14 +272,14 @@ void CodeEditor::set_underlines(const QVector<CodeUnderline>& underlines) {
   }
 }
 
-void CodeEditor::clear_error_lines() { clearAnnotations(); }
-
-void CodeEditor::set_error_line(int line, const QString& words) {
-  if (line < 1 || line > lines()) return;
+void CodeEditor::draw_errors() {
+  clearAnnotations();
   QFont small = theme_->ui_font();
   const QsciStyle style(kErrorStyle, QStringLiteral("error"), theme_->color(Tone::BreakError),
                         theme_->color(Tone::BreakErrorFill), small, true);
-  annotate(line - 1, QLatin1Char(' ') + words + QLatin1Char(' '), style);
+  for (auto it = decorations_.errors.constBegin(); it != decorations_.errors.constEnd(); ++it)
+    if (it.key() >= 1 && it.key() <= lines())
+      annotate(it.key() - 1, QLatin1Char(' ') + it.value() + QLatin1Char(' '), style);
 }
 
 void CodeEditor::highlight(int first, int last, bool strong) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <Qsci/qsciscintilla.h>
 
+#include <QMap>
 #include <QVector>
 
 #include "ui/widgets/theme.h"
@@ -23,11 +24,21 @@ struct LineDecoration {
   QString note;
   bool hot = false;  ///< the note is a measured time worth a darker colour
   double heat = 0;   ///< share of the hottest line's time, 0 to 1: its ground gets that colour
+  bool operator==(const LineDecoration&) const = default;
 };
 
 struct CodeUnderline {
   int line, column, end_line, end_column;  ///< columns are UTF-8 bytes, 0-based
   bool error;
+  bool operator==(const CodeUnderline&) const = default;
+};
+
+/// What is drawn over a text: one decoration per line, underlines, and words under lines that failed.
+struct Decorations {
+  QVector<LineDecoration> lines;
+  QVector<CodeUnderline> underlines;
+  QMap<int, QString> errors;  ///< by line, from 1
+  bool operator==(const Decorations&) const = default;
 };
 
 class CodeEditor : public QsciScintilla {
@@ -36,10 +47,8 @@ class CodeEditor : public QsciScintilla {
   explicit CodeEditor(Theme* theme, QWidget* parent = nullptr);
   void set_file(const QString& path) { file_ = path; }
   const QString& file() const { return file_; }
-  void set_decorations(const QVector<LineDecoration>& lines);
-  void set_underlines(const QVector<CodeUnderline>& underlines);
-  void set_error_line(int line, const QString& words);
-  void clear_error_lines();
+  /// Draws these and no others; costs nothing when they are drawn already.
+  void set_decorations(const Decorations& wanted);
   /// Colours a range as selected and scrolls it into view when it is not visible.
   void highlight(int first, int last, bool strong);
   int caret_line() const;
@@ -54,11 +63,15 @@ class CodeEditor : public QsciScintilla {
  private:
   void restyle();
   void define_markers();
+  void draw_lines();
+  void draw_underlines();
+  void draw_errors();
 
   Theme* theme_;
   QsciLexerPython* lexer_;
   QString file_;
-  QVector<LineDecoration> decorations_;
+  Decorations decorations_;
+  bool drawn_ = false;  ///< false once the text changed under them
 };
 
 }  // namespace breakline::ui

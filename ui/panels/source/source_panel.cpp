@@ -60,11 +60,9 @@ SourcePanel::SourcePanel(const PanelContext& context, QWidget* parent) : Panel(c
   tabs_->addTab(QString());
 
   connect(document(), &Document::loaded, this, &SourcePanel::show_disk_text);
-  connect(session(), &Session::report_changed, this, [this] { decorate(); });
-  connect(session(), &Session::problem_changed, this, [this] { decorate(); });
-  connect(session(), &Session::profiles_changed, this, [this] { decorate(); });
-  connect(session(), &Session::target_changed, this, [this] { decorate(); });
-  connect(session(), &Session::strict_preview_changed, this, [this] { decorate(); });
+  for (auto signal : {&Session::report_changed, &Session::problem_changed, &Session::profiles_changed,
+                      &Session::target_changed, &Session::strict_preview_changed})
+    connect(session(), signal, this, &SourcePanel::refresh_later);
   connect(selection(), &Selection::changed, this, &SourcePanel::follow);
 
   const auto add = [this](const QString& text, const char* shortcut, auto run) {
@@ -175,16 +173,17 @@ void SourcePanel::show_line(const QString& file, int line) {
   editor->highlight(line, line, true);
 }
 
-void SourcePanel::decorate() {
+void SourcePanel::refresh_now() {
   decorate(main_);
   for (CodeEditor* e : std::as_const(others_)) decorate(e);
 }
 
 void SourcePanel::decorate(CodeEditor* editor) {
   const ReportPtr r = report();
-  QVector<LineDecoration> lines(editor->lines());
-  QVector<CodeUnderline> underlines;
-  editor->clear_error_lines();
+  Decorations shown;
+  QVector<LineDecoration>& lines = shown.lines;
+  QVector<CodeUnderline>& underlines = shown.underlines;
+  lines.resize(editor->lines());
   if (r && !editor->file().isEmpty()) {
     // Only what is still true of the text that is shown: a line that changed has no marks.
     const LineMap map = lines_of(editor);
@@ -231,12 +230,12 @@ void SourcePanel::decorate(CodeEditor* editor) {
           }
         }
         if (t.error && t.error->break_id == b.id) {
-          if (mine) editor->set_error_line(map.forward(line), error_words(t.error->message));
+          if (mine) shown.errors[map.forward(line)] = error_words(t.error->message);
         }
       }
       if (t.error && t.error->break_id.isEmpty())
-        editor->set_error_line(map.forward(traceback_line(t.error->traceback, editor->file())),
-                               error_words(t.error->type + QStringLiteral(": ") + t.error->message));
+        shown.errors[map.forward(traceback_line(t.error->traceback, editor->file()))] =
+            error_words(t.error->type + QStringLiteral(": ") + t.error->message);
     }
     for (auto it = ops.constBegin(); it != ops.constEnd(); ++it)
       if (LineDecoration* d = line_at(it.key())) d->note = counted(it.value(), tr("%1 op"), tr("%1 ops"));
@@ -279,9 +278,8 @@ void SourcePanel::decorate(CodeEditor* editor) {
       }
     }
   }
-  editor->set_decorations(lines);
-  editor->set_underlines(underlines);
-  if (failed) editor->set_error_line(failed, error_words(problem.sentence));
+  if (failed) shown.errors[failed] = error_words(problem.sentence);
+  editor->set_decorations(shown);
 }
 
 void SourcePanel::follow(const Selected& now) {

@@ -40,7 +40,7 @@ class SourcePanel : public Panel {
  private:
   CodeEditor* make_editor();
   CodeEditor* editor_for(const QString& file);
-  void decorate();
+  void refresh_now() override;
   void decorate(CodeEditor* editor);
   /// From lines of the report's text to lines of an editor's, and back.
   LineMap lines_of(const CodeEditor* editor) const;

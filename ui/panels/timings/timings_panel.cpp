@@ -83,14 +83,19 @@ TimingsPanel::TimingsPanel(const PanelContext& context, QWidget* parent) : Panel
   always_->setCheckable(true);
   commands_ = {measure_, no_grad_, always_};
   connect(session(), &Session::report_changed, this, [this] {
-    refresh();
+    enable_actions();
+    refresh_later();
     if (always_->isChecked()) session()->measure(session()->current_target());
   });
   for (auto signal : {&Session::timings_changed, &Session::target_changed, &Session::state_changed,
                       &Session::problem_changed})
-    connect(session(), signal, this, &TimingsPanel::refresh);
-  connect(theme(), &Theme::changed, this, &TimingsPanel::refresh);
-  refresh();
+    connect(session(), signal, this, [this] {
+      enable_actions();
+      refresh_later();
+    });
+  connect(theme(), &Theme::changed, this, &TimingsPanel::refresh_later);
+  enable_actions();
+  refresh_later();
 }
 
 QList<QWidget*> TimingsPanel::title_tools() {
@@ -135,19 +140,22 @@ QString TimingsPanel::plan_note() const {
   return {};
 }
 
-void TimingsPanel::refresh() {
+bool TimingsPanel::can_measure() const { return report() && !report()->targets.isEmpty(); }
+
+void TimingsPanel::enable_actions() {
+  for (QAction* a : {measure_, no_grad_}) a->setEnabled(can_measure() && !session()->measuring());
+}
+
+void TimingsPanel::refresh_now() {
   const QString target = session()->current_target();
   const TimingsPtr t = session()->timings(target);
-  const bool can = report() && !report()->targets.isEmpty();
-  measure_->setEnabled(can && !session()->measuring());
-  no_grad_->setEnabled(can && !session()->measuring());
   if (!t || t->arms.isEmpty()) {
     empty_->offer(measure_->isEnabled());
     if (const auto w = waiting())
       empty_->set_words(w->heading, w->words);
     else if (session()->measuring())
       empty_->set_words(tr("Measuring…"), session()->phase());
-    else if (!can)
+    else if (!can_measure())
       empty_->set_words(tr("Nothing to measure"), tr("Timings of a compiled target are plotted here."));
     else if (!plan_note().isEmpty() && !session()->request().no_grad)
       empty_->set_words(tr("Not measured yet"),

@@ -23,7 +23,10 @@ class TimingsPanel : public Panel {
   QTableWidget* table() const { return table_; }
 
  private:
-  void refresh();
+  void refresh_now() override;
+  /// At once, and while the panel is hidden too: their keys work everywhere.
+  void enable_actions();
+  bool can_measure() const;
   void resizeEvent(QResizeEvent* event) override;
   QString plan_note() const;
   QStackedWidget* stack_;
