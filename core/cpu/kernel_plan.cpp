@@ -133,6 +133,8 @@ class KernelPlan final : public graph::Plan {
     schedule::Options options;
     options.rows = true;
     options.through_views = true;
+    options.tiles = true;
+    options.large_result = torch::kLargeResult;
     options.products = torch::ProductCall::available();
     options.packed_products = torch::ProductCall::packed_available();
     options.threads = kernel_threads();

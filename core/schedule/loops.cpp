@@ -43,6 +43,15 @@ int merge(Kernel& kernel, const std::vector<std::vector<int64_t>*>& buffers, siz
   return gone;
 }
 
+/// The largest divisor of `n` that is not above `most`, a multiple of 8 where there is one.
+int64_t divisor(int64_t n, int64_t most) {
+  int64_t best = 1;
+  for (int64_t d = 2; d <= std::min(n, most); ++d) {
+    if (n % d == 0 && (d % 8 == 0 || best % 8 != 0)) best = d;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<int64_t> broadcast_strides(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides,
@@ -85,6 +94,37 @@ void make_loops(const std::vector<int64_t>& shape, Kernel& kernel) {
   kernel.dims = picked(shape, order);
   for (auto* strides : buffers) *strides = picked(*strides, order);
   merge(kernel, buffers, 0, kernel.dims.size());
+}
+
+void make_tiles(Kernel& kernel) {
+  const auto buffers = all_strides(kernel);
+  constexpr int64_t kNear = 1 << 12, kTile = 64, kLeast = 4;
+  // Lines this far apart fall into few sets of the cache.
+  constexpr int64_t kAlike = 1 << 10, kSmallTile = 32;
+  const size_t inner = kernel.dims.size() - 1;
+  if (kernel.numel() < kNear || inner == 0) return;
+  size_t close = inner;
+  int64_t most = kTile;
+  for (const auto* strides : buffers) {
+    if ((*strides)[inner] == 0 || (*strides)[inner] == 1) continue;
+    if ((*strides)[inner] * 4 % kAlike == 0) most = kSmallTile;  // of 4-byte elements
+    for (size_t d = 0; d < inner; ++d) {
+      if ((*strides)[d] == 1) close = d;
+    }
+  }
+  if (close == inner) return;
+  const int64_t outer_tile = divisor(kernel.dims[close], most),
+                inner_tile = divisor(kernel.dims[inner], most);
+  if (outer_tile < kLeast || inner_tile < kLeast) return;
+  kernel.dims[close] /= outer_tile;
+  kernel.dims[inner] /= inner_tile;
+  kernel.dims.insert(kernel.dims.end(), {outer_tile, inner_tile});
+  for (auto* strides : buffers) {
+    const int64_t step = (*strides)[close], small = (*strides)[inner];
+    (*strides)[close] *= outer_tile;
+    (*strides)[inner] *= inner_tile;
+    strides->insert(strides->end(), {step, small});
+  }
 }
 
 void make_row_loops(const std::vector<int64_t>& shape, const std::vector<bool>& reduced, Kernel& kernel) {

@@ -22,9 +22,13 @@ bool is_dense(const std::vector<int64_t>& sizes, const std::vector<int64_t>& str
 /// 3. a dim merges into its inner neighbour when every buffer steps through both as one.
 void make_loops(const std::vector<int64_t>& shape, Kernel& kernel);
 
-/// The same for a kernel with reductions over the dims that are `reduced`: sets Kernel::reduce_begin and
-/// reduce_count. Vectors are cut from the dim in which the largest input lies closest: a reduced one, which then
-/// is the last; or another, which then comes behind the reduced ones.
+/// After make_loops: a buffer that lies close in another dim than the innermost one (a transposed operand) is
+/// walked in tiles of both dims, so that a line of it serves all its elements while it is in the cache.
+void make_tiles(Kernel& kernel);
+
+/// make_loops for a kernel with reductions over the dims that are `reduced`: sets Kernel::reduce_begin and
+/// reduce_count. Vectors are cut from the dim in which the largest input lies closest: a reduced one, which
+/// then is the last; or another, which then comes behind the reduced ones.
 void make_row_loops(const std::vector<int64_t>& shape, const std::vector<bool>& reduced, Kernel& kernel);
 
 }  // namespace breakline::schedule

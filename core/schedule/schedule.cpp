@@ -290,6 +290,18 @@ class Scheduler {
              read_by_product(graph_.nodes[static_cast<size_t>(node)].outputs[0]);
     });
   }
+  /// A result large enough to be worth a kernel for its memory, made by walking the operands as they lie.
+  bool has_large_result(const std::vector<int>& nodes) const {
+    return options_.large_result > 0 && std::any_of(nodes.begin(), nodes.end(), [&](int node) {
+             const graph::TensorMeta& out = value(graph_.nodes[static_cast<size_t>(node)].outputs[0]).meta;
+             const auto& reads = reads_[static_cast<size_t>(node)];
+             return out.numel() * graph::item_size(out.dtype) >= options_.large_result &&
+                    std::all_of(reads.begin(), reads.end(), [&](ValueId id) {
+                      const graph::TensorMeta& meta = value(id).meta;
+                      return meta.numel() < out.numel() || meta.strides == out.strides;
+                    });
+           });
+  }
   bool made_by_product(ValueId id) const {
     const int producer = value(id).producer;
     if (producer < 0) return false;
@@ -346,7 +358,8 @@ class Scheduler {
       const int unit = grouper.unit_of(static_cast<int>(n));
       const std::vector<int>& nodes = grouper.nodes(unit);
       for (const int node : nodes) done[static_cast<size_t>(node)] = true;
-      const bool small = weight_of(nodes) < options_.min_nodes && !beside_product(nodes);
+      const bool small =
+          weight_of(nodes) < options_.min_nodes && !beside_product(nodes) && !has_large_result(nodes);
       if (small || wastes_threads(spaces[unit])) {
         for (const int node : nodes) {
           result_.extern_why[static_cast<size_t>(node)] =
@@ -466,6 +479,7 @@ class Scheduler {
       make_row_loops(space.rows->dims(), space.rows->reduced, kernel);
     } else {
       make_loops(space.shape, kernel);
+      if (options_.tiles) make_tiles(kernel);
     }
     kernel.name = name_of(nodes) + "_" + std::to_string(result_.kernels.size());
     result_.kernels.push_back(std::move(kernel));

@@ -14,10 +14,15 @@ struct Options {
   /// Groups of fewer nodes stay extern. 1 makes a kernel of every node that can be one (needed by a device of
   /// its own).
   int min_nodes = 2;
+  /// From this many bytes of a result on, a single node is a kernel, too: its memory is had without faults
+  /// (0: never).
+  int64_t large_result = 0;
   /// False: one kernel per node (eager on a device).
   bool fuse = true;
   /// Reductions, softmax and normalisations are kernels too (the target's emitter knows reduced dims).
   bool rows = false;
+  /// Transposed operands are walked in tiles: for processors with caches.
+  bool tiles = false;
   /// Kernels read through views: views that only kernels read are not made (Buffer::offset).
   bool through_views = false;
   /// Matrix products are calls over memory (Schedule::products), which the target runs.

@@ -75,6 +75,38 @@ def large():
     return wrong
 
 
+def tiled():
+    """Transposed operands of sizes that tiles divide, divide badly and do not divide; one thread and two."""
+    functions = {
+        "transposed": lambda x: x.transpose(-1, -2) * 2 + 1,
+        "with its own": lambda x: torch.relu(x[..., : x.shape[-2], : x.shape[-2]] + x[..., : x.shape[-2], : x.shape[-2]].transpose(-1, -2)) * 2,
+        "permuted": lambda x: x.permute(*range(x.dim() - 1, -1, -1)).reshape(-1) * 2 + x.reshape(-1),
+        "into another dtype": lambda x: (x.transpose(0, -1).contiguous() + 1).double(),
+        "rows behind": lambda x: (x.transpose(-1, -2) * 2).softmax(-1),
+        "every second": lambda x: x[..., ::2].transpose(-1, -2) * 3 - 1,
+    }
+    wrong = 0
+    for shape in ((64, 64), (96, 80), (127, 131), (1000, 1000), (256, 1024), (3, 128, 96), (2, 5, 64, 48), (4096, 8), (4, 4096)):
+        for dtype in (torch.float32, torch.float64, torch.int32, torch.bfloat16):
+            x = (torch.randn(shape) * 9).to(dtype)
+            for name, function in functions.items():
+                for threads in (1, 2):
+                    torch.set_num_threads(threads)
+                    with torch.no_grad():
+                        try:
+                            eager = function(x)
+                        except RuntimeError:
+                            continue  # relu's or softmax's dtype, or a shape that does not fit
+                        got = breakline.compile(function, device="cpu")(x)
+                    tolerance = 2e-2 if dtype == torch.bfloat16 else 1e-5
+                    same = got.dtype == eager.dtype and got.stride() == eager.stride()
+                    if not same or not torch.allclose(got.double(), eager.double(), rtol=tolerance, atol=tolerance):
+                        wrong += 1
+                        print("tiled", name, shape, dtype, threads)
+    torch.set_num_threads(1)
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?")
@@ -82,7 +114,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     ran = kernels = 0
-    wrong = large()
+    wrong = large() + tiled()
     for seed in range(arguments.seed, arguments.seed + arguments.programs):
         torch.manual_seed(seed)
         x, y = torch.randn(random.Random(seed).choice(SHAPES)), torch.randn(6, 4)

@@ -119,6 +119,21 @@ class ScheduleTest : public QObject {
     QCOMPARE(build_schedule(m.g, {.min_nodes = 1}).kernels.size(), size_t{1});
   }
 
+  void a_transposed_operand_is_walked_in_tiles() {
+    Maker m;
+    const ValueId x = m.input({96, 80}), y = m.input({80, 96});
+    std::swap(m.g.values[static_cast<size_t>(y)].meta.sizes[0], m.g.values[static_cast<size_t>(y)].meta.sizes[1]);
+    m.g.values[static_cast<size_t>(y)].meta.strides = {1, 96};
+    const ValueId a = m.op(kAddRow, {v(x), v(y)}, {96, 80});
+    m.g.outputs = {m.op(kMulRow, {v(a), v(x)}, {96, 80})};
+    QCOMPARE(build_schedule(m.g).kernels.at(0).dims, (std::vector<int64_t>{96, 80}));
+    const Kernel k = build_schedule(m.g, {.tiles = true}).kernels.at(0);
+    QCOMPARE(k.dims, (std::vector<int64_t>{2, 2, 48, 40}));
+    QCOMPARE(k.inputs[0].strides, (std::vector<int64_t>{48 * 80, 40, 80, 1}));
+    QCOMPARE(k.inputs[1].strides, (std::vector<int64_t>{48, 40 * 96, 1, 96}));
+    QCOMPARE(QString::fromStdString(verify(k)), QString());
+  }
+
   void broadcasting_gives_zero_strides_and_keeps_dims_apart() {
     Maker m;
     const ValueId x = m.input({6, 5}), row = m.input({5}), column = m.input({6, 1});
