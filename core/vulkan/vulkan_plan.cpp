@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/graph/passes/pure.h"
 #include "core/graph/profile.h"
 #include "core/torch/node_runner.h"
+#include "core/torch/pass_tools.h"
 #include "core/torch/tensor.h"
-#include "core/vulkan/functional.h"
 #include "core/vulkan/lower.h"
 #include "core/vulkan/shader.h"
 
@@ -224,7 +225,8 @@ class VulkanPlan final : public graph::Plan {
 
   void add_host_time(graph::KernelTimes& times, int node, int64_t ns) const {
     for (size_t k = 0; k < info_.kernels.size(); k++)
-      if (info_.kernels[k].device == "torch" && info_.kernels[k].nodes == std::vector<int>{node}) times.add(k, ns);
+      if (info_.kernels[k].device == "torch" && info_.kernels[k].nodes == std::vector<int>{node})
+        times.add(k, ns);
   }
 
   int first_node(int batch) const {
@@ -285,6 +287,15 @@ std::string why_replay(const Graph& graph) {
   return "";
 }
 
+/// Activations in place on intermediates as fresh results, so that they can be kernels.
+std::shared_ptr<const Graph> without_in_place(const std::shared_ptr<const Graph>& graph) {
+  constexpr graph::Pass kPasses[] = {
+      {"functional", "in-place operations become fresh ones where nobody can tell", graph::functional_pass}};
+  graph::Rewrite rewrite(*graph);
+  graph::PassLog log;
+  return graph::run_passes(kPasses, rewrite, torch::pass_tools(), log) ? graph::split(rewrite).main : graph;
+}
+
 std::unique_ptr<graph::Plan> make(std::shared_ptr<const Graph> graph, const std::string& reason, bool fuse) {
   if (std::string why = why_replay(*graph); !why.empty()) return torch::make_replay_plan(graph, why);
   std::shared_ptr<Device> device = Device::get();
@@ -292,7 +303,7 @@ std::unique_ptr<graph::Plan> make(std::shared_ptr<const Graph> graph, const std:
   if (device->lost()) return torch::make_replay_plan(graph, "the Vulkan device was lost");
   auto start = std::chrono::steady_clock::now();
   std::shared_ptr<const Graph> given = graph;
-  graph = without_in_place(graph);
+  if (graph->regions.empty()) graph = without_in_place(graph);
   LoweredGraph lowered = lower(*graph, device->traits(), {.fuse = fuse});
   if (lowered.device_nodes == 0) {
     std::string why = lowered.host_nodes.empty() ? "nothing to compute"

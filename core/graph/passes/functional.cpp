@@ -54,10 +54,11 @@ bool rewritable(const Rewrite& r, const Uses& uses, int n) {
 
 bool is_pointwise(const Node& node) { return node.op && node.op->scalar != ScalarFn::kNone; }
 
-/// Another pointwise node of this shape makes the operand or reads the result.
+/// Another pointwise node of this shape, or a matrix product, makes the operand or reads the result.
 bool has_neighbour(const Rewrite& r, const Uses& uses, int n) {
   const ValueId id = r.node(n).outputs[0];
   const auto fits = [&](int other) {
+    if (r.node(other).op && r.node(other).op->kind == OpKind::kMatmul) return true;
     return other != n && is_pointwise(r.node(other)) && !r.node(other).outputs.empty() &&
            r.node(other).outputs[0] != kNoValue &&
            r.value(r.node(other).outputs[0]).meta.sizes == r.value(id).meta.sizes;

@@ -7,7 +7,7 @@ namespace breakline::graph {
 
 /// In-place pointwise nodes become fresh ones where nobody can tell: the tensor was made in the graph and
 /// stays in it, nothing made earlier shares its memory, and the fresh result has the same metadata. Only
-/// beside other pointwise nodes, with which a kernel can be made.
+/// beside other pointwise nodes and matrix products, with which it needs no tensor.
 void functional_pass(Rewrite& rewrite, const PassTools& tools);
 
 /// A reshape that has to copy becomes a copy and a view where kernels and products read the result: the copy is a kernel, too.
