@@ -130,15 +130,7 @@ class KernelPlan final : public graph::Plan {
   /// False with a sentence in `why` when a kernel can't be made.
   bool build(std::string* why) {
     const auto start = std::chrono::steady_clock::now();
-    schedule::Options options;
-    options.rows = true;
-    options.through_views = true;
-    options.tiles = true;
-    options.large_result = torch::kLargeResult;
-    options.products = torch::ProductCall::available();
-    options.packed_products = torch::ProductCall::packed_available();
-    options.threads = kernel_threads();
-    schedule::Schedule plan = schedule::build_schedule(*graph_, options);
+    schedule::Schedule plan = choose_schedule();
     for (schedule::Kernel& kernel : plan.kernels)
       for (schedule::Inst& inst : kernel.insts) inst.node = known_as(inst.node);
     Jit* jit = nullptr;
@@ -211,6 +203,31 @@ class KernelPlan final : public graph::Plan {
   }
 
  private:
+  /// Lone nodes are PyTorch's, except in small graphs over little data that need nothing else: there its call
+  /// costs more than the work.
+  schedule::Schedule choose_schedule() const {
+    schedule::Options options;
+    options.rows = true;
+    options.through_views = true;
+    options.tiles = true;
+    options.large_result = torch::kLargeResult;
+    options.products = torch::ProductCall::available();
+    options.packed_products = torch::ProductCall::packed_available();
+    options.threads = kernel_threads();
+    schedule::Schedule plan = schedule::build_schedule(*graph_, options);
+    constexpr size_t kFewNodes = 8;
+    constexpr int64_t kLittle = 1 << 14;
+    const auto is_call = [](const schedule::Step& step) { return step.kernel < 0 && step.product < 0; };
+    const auto is_little = [](const schedule::Kernel& kernel) { return kernel.numel() <= kLittle; };
+    if (graph_->nodes.size() > kFewNodes || std::none_of(plan.order.begin(), plan.order.end(), is_call))
+      return plan;
+    options.min_nodes = 1;
+    schedule::Schedule whole = schedule::build_schedule(*graph_, options);
+    const bool better = std::none_of(whole.order.begin(), whole.order.end(), is_call) &&
+                        std::all_of(whole.kernels.begin(), whole.kernels.end(), is_little);
+    return better ? whole : plan;
+  }
+
   int known_as(int node) const {
     if (origin_.empty() || node < 0) return node;
     const std::vector<int>& known = origin_[static_cast<size_t>(node)];
