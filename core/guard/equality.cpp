@@ -86,6 +86,22 @@ bool is_numpy_scalar_type(PyTypeObject* type) {
   return name.starts_with(kNumpy) && std::find(std::begin(kNames), std::end(kNames), name.substr(kNumpy.size())) != std::end(kNames);
 }
 
+bool is_single(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow && number >= -5 && number <= 256;
+  }
+  if (type == &PyUnicode_Type) {
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(o);
+    return length == 0 || (length == 1 && PyUnicode_READ_CHAR(o, 0) < 256);
+  }
+  if (type == &PyBytes_Type) return PyBytes_GET_SIZE(o) < 2;
+  if (type == &PyTuple_Type) return PyTuple_GET_SIZE(o) == 0;
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || type == &PyBool_Type;
+}
+
 bool is_plain_constant(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;

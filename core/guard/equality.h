@@ -12,6 +12,10 @@ bool same_constant(PyObject* a, PyObject* b);
 /// frozensets and slices of them.
 bool is_plain_constant(PyObject* object);
 
+/// Whether CPython keeps one object for this plain constant, so that equal ones are the same: None, booleans, small ints, the empty
+/// text, bytes and tuple, and texts and bytes of one Latin-1 character.
+bool is_single(PyObject* object);
+
 /// numpy.float64 and its kin: immutable numbers, constants like Python's own.
 bool is_numpy_scalar_type(PyTypeObject* type);
 

@@ -100,7 +100,11 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
         }
         break;
       case Effect::kMoveToEnd: {
-        py::Ref r = py::Ref::steal(PyObject_CallMethod(target, "move_to_end", "OO", at(s.key), at(s.value)));
+        // Not by a subclass's own method.
+        static PyObject* const move =
+            PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "move_to_end");
+        py::Ref r =
+            py::Ref::steal(PyObject_CallFunctionObjArgs(move, target, at(s.key), at(s.value), nullptr));
         if (!r) return false;
         break;
       }

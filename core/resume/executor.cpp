@@ -2,6 +2,7 @@
 // Runs instructions of the normalised set on concrete state.
 #include "core/resume/executor.h"
 
+#include "core/resume/kept_frames.h"
 #include "core/resume/ops.h"
 #include "core/resume/trampoline.h"
 #include "core/resume/unwind.h"
@@ -59,6 +60,7 @@ bool has_executor(bytecode::Op op) { return table()[static_cast<size_t>(op)].run
 Outcome execute(State& state) {
   const int index = state.top().pc;
   const Instr& instr = state.top().code->instrs[index];
+  if (!state.kept_frames.empty() && !refresh_kept_frames(state)) return Outcome::kRaised;
   const OpRow& row = table()[static_cast<size_t>(instr.op)];
   set_thread_handled(state.handled);
   Outcome outcome;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/guard/equality.h"
 #include "core/trace/function_parts.h"
 #include "core/trace/types.h"
 
@@ -42,14 +43,23 @@ int32_t RecipeBuilder::output_of(graph::ValueId id) {
 
 int32_t RecipeBuilder::emit_new(Value* v) {
   RecipeStep s;
-  if (v->kind == Kind::kConstant) {
+  // A number or text that is as it was, yet the caller's own object.
+  const bool own = v->kind == Kind::kConstant && v->source >= 0 && guard::is_plain_constant(v->object) &&
+                   !guard::is_single(v->object);
+  if (v->kind == Kind::kConstant && !own) {
     s.object = v->object;
     return add(std::move(s));
   }
   if (v->source >= 0) {
+    if (auto it = fetched_.find(v->source); it != fetched_.end()) {
+      if (!v->object || (!PyLong_CheckExact(v->object) && !PyFloat_CheckExact(v->object))) return it->second;
+      s.kind = RecipeKind::kFreshNumber;  // another evaluation of the same expression
+      s.kids = {it->second};
+      return add(std::move(s));
+    }
     s.kind = RecipeKind::kFetch;
     s.index = tracer_.fetch_source(v);
-    return add(std::move(s));
+    return fetched_[v->source] = add(std::move(s));
   }
   // Containers get their number before their content, so that they may contain themselves.
   auto with_fill = [&](RecipeStep step, auto content) {
@@ -62,12 +72,22 @@ int32_t RecipeBuilder::emit_new(Value* v) {
   auto entries = [&](trace::DictData* d) {
     std::vector<int32_t> kids;
     if (d)
-      for (trace::DictEntry& e : d->entries) {
+      for (const trace::DictEntry& e : d->below()) {
         if (!e.value) continue;
         kids.push_back(emit(e.key));
         kids.push_back(emit(e.value));
       }
     return kids;
+  };
+  // The keys of an OrderedDict in its own order, behind the entries in that of the dict below; how many they
+  // are is `b` of the step.
+  auto own_order = [&](trace::DictData* d, std::vector<int32_t>& kids) {
+    if (!d || !d->reordered) return;
+    for (const trace::DictEntry& e : d->entries) {
+      if (!e.value) continue;
+      kids.push_back(emit(e.key));
+      ++recipe_.steps[static_cast<size_t>(done_[v])].b;
+    }
   };
   switch (v->kind) {
     case Kind::kTensor:
@@ -89,6 +109,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
       s.object = reinterpret_cast<PyObject*>(v->type);
       return with_fill(std::move(s), [&] {
         std::vector<int32_t> kids = entries(v->dict.get());
+        own_order(v->dict.get(), kids);
         if (!v->items.empty()) kids.push_back(emit(v->items[0]));  // of a defaultdict: its factory
         return kids;
       });
@@ -149,6 +170,7 @@ int32_t RecipeBuilder::emit_new(Value* v) {
         std::vector<int32_t> kids;
         if (v->content && !scalar) kids = v->content->kind == Kind::kList ? emit_all(v->content->items) : entries(v->content->dict.get());
         recipe_.steps[static_cast<size_t>(done_[v])].a = static_cast<int64_t>(kids.size());
+        if (v->content && !scalar && v->content->kind != Kind::kList) own_order(v->content->dict.get(), kids);
         std::vector<int32_t> more = entries(v->attributes ? v->attributes->dict.get() : nullptr);
         kids.insert(kids.end(), more.begin(), more.end());
         return kids;

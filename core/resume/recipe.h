@@ -11,6 +11,7 @@ namespace breakline::resume {
 enum class RecipeKind : uint8_t {
   kConstant,  ///< `object`
   kFetch,     ///< value of guard source `index`
+  kFreshNumber,  ///< another object of the same value as kids[0], an int or a float
   kOutput,    ///< graph output `index`
   kTuple,
   kNamedTuple,
@@ -112,6 +113,7 @@ class RecipeBuilder {
   trace::Tracer& tracer_;
   Recipe& recipe_;
   std::unordered_map<trace::Value*, int32_t> done_;
+  std::unordered_map<trace::SourceId, int32_t> fetched_;  ///< step that fetches it
   std::unordered_map<graph::ValueId, int32_t> outputs_;
 };
 

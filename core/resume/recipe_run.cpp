@@ -142,6 +142,9 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return share(s.object);
     case RecipeKind::kFetch:
       return share(values[s.index]);
+    case RecipeKind::kFreshNumber:
+      if (PyFloat_CheckExact(kid(0))) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(kid(0)));
+      return PyNumber_Or(kid(0), py::Ref::steal(PyLong_FromLong(0)).get());
     case RecipeKind::kOutput:
       return share(outputs[s.index]);
     case RecipeKind::kTuple:
@@ -264,14 +267,23 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
   const RecipeStep& s = steps[static_cast<size_t>(f.step)];
   PyObject* o = made[static_cast<size_t>(f.step)];
   auto kid = [&](size_t i) { return f.kids[i] >= 0 ? made[static_cast<size_t>(f.kids[i])] : nullptr; };
+  const auto put_in_order = [&](size_t from, size_t to) {  // an OrderedDict; not by a subclass's own methods
+    static PyObject* const move =
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "move_to_end");
+    for (size_t i = from; i < to; ++i)
+      if (py::Ref r = py::Ref::steal(PyObject_CallFunctionObjArgs(move, o, kid(i), nullptr)); !r)
+        return false;
+    return true;
+  };
   switch (s.kind) {
     case RecipeKind::kList:
       for (size_t i = 0; i < f.kids.size(); ++i)
         if (PyList_Append(o, kid(i)) < 0) return false;
       return true;
     case RecipeKind::kDict:
-      for (size_t i = 0; i + 1 < f.kids.size(); i += 2)
+      for (size_t i = 0; i + 1 < f.kids.size() - static_cast<size_t>(s.b); i += 2)
         if (PyObject_SetItem(o, kid(i), kid(i + 1)) < 0) return false;
+      if (s.b) return put_in_order(f.kids.size() - static_cast<size_t>(s.b), f.kids.size());
       return f.kids.size() % 2 == 0 || PyObject_SetAttrString(o, "default_factory", kid(f.kids.size() - 1)) == 0;
     case RecipeKind::kSet:
       for (size_t i = 0; i < f.kids.size(); ++i)
@@ -301,7 +313,9 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
         for (size_t i = 0; i + 1 < inner; i += 2)
           if (set_item(o, kid(i), kid(i + 1)) < 0) return false;
       }
-      for (size_t i = inner; i + 1 < f.kids.size(); i += 2) {
+      const size_t attributes = inner + static_cast<size_t>(s.b);
+      if (!put_in_order(inner, attributes)) return false;
+      for (size_t i = attributes; i + 1 < f.kids.size(); i += 2) {
         PyObject* a = PyUnicode_Check(kid(i)) ? py::type_lookup(Py_TYPE(o), kid(i)) : nullptr;
         if (!PyUnicode_Check(kid(i)) || (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type)) {
           py::Ref d = py::Ref::steal(PyObject_GenericGetDict(o, nullptr));

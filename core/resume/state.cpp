@@ -12,6 +12,7 @@ State& State::operator=(State&& other) noexcept {
   std::swap(slots, other.slots);
   std::swap(handled, other.handled);
   std::swap(kept, other.kept);
+  std::swap(kept_frames, other.kept_frames);
   return *this;
 }
 
@@ -28,6 +29,7 @@ void State::clear() {
   frames.clear();
   Py_CLEAR(handled);
   kept.clear();
+  kept_frames.clear();
 }
 
 void State::drop(int count) {

@@ -30,6 +30,13 @@ struct Frame {
       snapshot;  ///< the dict that locals() gives in a function (3.11 and 3.12 hand out the same one again)
 };
 
+/// A frame object of a virtual frame that the program holds on to (kept_frames.h).
+struct KeptFrame {
+  py::Ref object;
+  size_t frame = 0;               ///< index of the virtual frame
+  std::vector<PyObject*> shown;   ///< the values its variables have in it, by slot; it keeps them alive
+};
+
 /// The concrete state of all frames of one root, outermost first. Owns the slots (null = unbound local or
 /// NULL operand).
 struct State {
@@ -37,6 +44,7 @@ struct State {
   std::vector<PyObject*> slots;  ///< all frames' values, in frame order
   PyObject* handled = nullptr;   ///< exception being handled (what sys.exception() gives), owned, or null
   std::vector<py::Ref> kept;     ///< functions, globals and the like that frames borrow
+  std::vector<KeptFrame> kept_frames;  ///< while there are any, instructions are executed, not traced
 
   State() = default;
   State(State&&) noexcept;

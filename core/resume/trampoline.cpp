@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/resume/kept_frames.h"
 #include "core/resume/prepare.h"
 #include "core/resume/unwind.h"
 
@@ -198,7 +199,8 @@ struct Carrier {
   PyObject ob_base;
   vectorcallfunc call;
   Job* job;
-  int frame;  // next virtual frame to wear
+  int frame;      // next virtual frame to wear
+  py::Ref* worn;  // where the frame object of the call goes that wears the one before; null: nowhere
 };
 
 PyObject* carry(PyObject* self, PyObject* const*, size_t, PyObject*);
@@ -250,26 +252,41 @@ int standing_at(const State& state, size_t frame) {
   return state.frames[frame].pc - (frame + 1 < state.frames.size() ? 1 : 0);
 }
 
-// A call of a function that wears the frame and holds its bound variables; made anew each time, since which
-// variables are bound changes. Extra references for the time of the call are the price.
-PyObject* call_with_locals(State& state, size_t index, PyObject* carrier) {
-  size_t base = 0;
-  for (size_t k = 0; k < index; ++k) base += state.frames[k].code->slot_count + state.frames[k].stack;
+// A function whose frame wears the virtual one with all its variables; made anew each time, since which of
+// them are bound changes.
+PyObject* function_with_variables(State& state, size_t index, const std::vector<PyObject*>& variables) {
   const Frame& frame = state.frames[index];
-  std::vector<PyObject*> args{carrier};
   Body body = forwarding_body();
-  for (int slot = 0; frame.code->is_optimized && slot < frame.code->slot_count; ++slot) {
-    PyObject* value = state.slots[base + slot];
-    if (value && PyCell_Check(value) && bytecode::is_cell_slot(frame.code->code, slot))
-      value = PyCell_GET(value);
-    if (!value) continue;
-    args.push_back(value);
-    body.variables.push_back(frame.code->slot_name(slot));
+  std::string unbinding;
+  for (size_t slot = 0; slot < variables.size(); ++slot) {
+    body.variables.push_back(frame.code->slot_name(static_cast<int>(slot)));
+    if (variables[slot]) continue;
+    if (slot + 1 > 255) put(unbinding, EXTENDED_ARG, static_cast<int>((slot + 1) >> 8));
+    put(unbinding, DELETE_FAST, static_cast<int>((slot + 1) & 255));
   }
-  body.arguments = static_cast<int>(args.size());
-  py::Ref function =
-      py::Ref::steal(make_function(frame.code, standing_at(state, index), frame.globals, body));
-  return function ? PyObject_Vectorcall(function.get(), args.data(), args.size(), nullptr) : nullptr;
+  body.arguments = static_cast<int>(variables.size()) + 1;
+  body.bytes.insert(2, unbinding);  // behind RESUME
+  return make_function(frame.code, standing_at(state, index), frame.globals, body);
+}
+
+// Extra references to the variables for the time of the call are the price.
+PyObject* call_with_locals(Job& job, size_t index, Carrier* carrier) {
+  std::vector<PyObject*> variables = variables_of(*job.state, index);
+  py::Ref function = py::Ref::steal(function_with_variables(*job.state, index, variables));
+  if (!function) return nullptr;
+  std::vector<PyObject*> args{reinterpret_cast<PyObject*>(carrier)};
+  for (PyObject* v : variables) args.push_back(v ? v : Py_None);
+  py::Ref worn;
+  carrier->worn = &worn;
+  PyObject* done = PyObject_Vectorcall(function.get(), args.data(), args.size(), nullptr);
+  if (!done) strip_traceback(1);
+  if (!worn) return done;
+  PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  if (!keep_frame(*job.state, index, std::move(worn), std::move(variables)))
+    PyErr_WriteUnraisable(function.get());
+  PyErr_Restore(type, error, traceback);
+  return done;
 }
 
 bool enter(Job& job, size_t frame) {
@@ -285,14 +302,17 @@ bool enter(Job& job, size_t frame) {
   if (!carrier) return false;
   carrier->job = &job;
   carrier->frame = static_cast<int>(frame) + 1;
+  carrier->worn = nullptr;
   PyObject* const args[] = {reinterpret_cast<PyObject*>(carrier)};
-  PyObject* done = job.show_locals ? call_with_locals(state, frame, args[0])
-                                   : PyObject_Vectorcall(function, args, 1, nullptr);
-  give_back(carrier);
-  if (!done) {
-    strip_traceback(1);
-    return false;
+  PyObject* done = nullptr;
+  if (job.show_locals) {
+    done = call_with_locals(job, frame, carrier);
+  } else {
+    done = PyObject_Vectorcall(function, args, 1, nullptr);
+    if (!done) strip_traceback(1);
   }
+  give_back(carrier);
+  if (!done) return false;
   Py_DECREF(done);
   return true;
 }
@@ -303,6 +323,7 @@ PyObject* carry(PyObject* self, PyObject* const*, size_t, PyObject*) {
     PyErr_SetString(PyExc_RuntimeError, "this frame has ended; call the function itself instead");
     return nullptr;
   }
+  if (carrier->worn) *carrier->worn = py::Ref::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   if (!enter(*carrier->job, carrier->frame)) return nullptr;
   Py_RETURN_NONE;
 }

@@ -674,7 +674,7 @@ PyObject* Run::go() {
   bool progress = false;
   for (;;) {
     Site& site = *site_;
-    if (site.executor || is_watched()) return run_rest();
+    if (site.executor || is_watched() || !state_.kept_frames.empty()) return run_rest();
     constexpr int kMostMisses = 32;
     const bool lost = site.misses > kMostMisses;  // no variant fits any more
     Segment* s = lost ? nullptr : find(site);

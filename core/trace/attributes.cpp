@@ -414,6 +414,13 @@ Value* Tracer::class_attribute(PyTypeObject* cls, PyObject* name, bool* missing)
       }
       quiet("AttributeError", true);
     }
+    if (is_name(name, "__dict__") && (cls->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_made_here(self->object) &&
+        Py_TYPE(r.get()) == &PyDictProxy_Type) {
+      Value* proxy = make(Kind::kLive);  // another one each time; payload.cpp sees through it
+      proxy->object = keep_for_trace(r);
+      proxy->source = child(SourceKind::kAttribute, object_source(self->object), name);
+      return force(proxy);
+    }
     if (is_name(name, "__dict__") || (is_name(name, "__annotations__") && is_made_here(self->object)))
       stop("builtin", {{"function", "getattr"}, {"arg_types", "class dict"}});
     if (!(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_made_here(self->object)) return wrap(r.release());
@@ -693,6 +700,12 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
         return absent();
       }
       if (PyFrame_Check(o->object) && is_name(name, "f_locals")) stop("frame-access", {{"function", "f_locals"}});  // made anew by each look
+      // The bound of a type parameter and the like are evaluated when they are first asked for, by code that sees the program's state.
+      if (is_typing_object(o->object) && (is_name(name, "__bound__") || is_name(name, "__constraints__") ||
+                                          is_name(name, "__default__") || is_name(name, "__value__")))
+        stop("descriptor", {{"class", t->tp_name},
+                            {"name", std::string(py::utf8(name))},
+                            {"descriptor", Py_TYPE(a)->tp_name}});
       // A slot written in this trace is in the overlay under its own name.
       for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
         if (e->target == o && e->name == name) {

@@ -329,6 +329,7 @@ Value* do_fold(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 Value* do_vars(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   if (a.size() == 1) {
     Value* o = t.force(a[0]);
+    if (o->kind == Kind::kConstant && PyType_Check(o->object)) return t.attribute(o, py::intern("__dict__"));
     bool plain = o->kind == Kind::kInstance || (o->kind == Kind::kLive && !(torch::available() && torch::is_tensor(o->object)));
     if (plain) {
       PyTypeObject* type = t.type_of(o);

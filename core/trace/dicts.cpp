@@ -275,6 +275,25 @@ Value* Tracer::dict_get(Value* d, Value* key) {
   return place ? *place : nullptr;
 }
 
+namespace {
+
+/// Ranks the entries of an OrderedDict that is just loaded, where its own order is another one.
+void note_order_below(DictData& data, PyObject* ordered) {
+  std::unordered_map<PyObject*, int32_t> ranks;
+  PyObject *k, *v;
+  for (Py_ssize_t at = 0; PyDict_Next(ordered, &at, &k, &v);)
+    ranks.emplace(k, static_cast<int32_t>(ranks.size()) + 1);
+  int32_t last = 0;
+  for (DictEntry& e : data.entries) {
+    const auto it = ranks.find(e.key->object);
+    e.rank = it == ranks.end() ? 0 : it->second;
+    data.reordered = data.reordered || e.rank < last;
+    last = e.rank;
+  }
+}
+
+}  // namespace
+
 void Tracer::dict_load(Value* d) {
   force(d);
   if (d->kind != Kind::kDict) stop("builtin", {{"function", "iter"}, {"arg_types", describe(d)}});
@@ -321,6 +340,7 @@ void Tracer::dict_load(Value* d) {
     }
     if (value) d->dict->entries.push_back({key, value});
   }
+  if (PyODict_Check(d->object)) note_order_below(*d->dict, d->object);
   // What the trace has added comes after what was there; a key deleted and set again moved to the end too.
   for (size_t j = 0; j < old.size(); ++j)
     if (!used[j] && old[j].value) d->dict->entries.push_back(old[j]);

@@ -84,6 +84,21 @@ Value* Tracer::named_tuple(PyTypeObject* type, PyObject* maker, const Values& ar
   return v;
 }
 
+namespace {
+
+/// torch.return_types.max and its kin: tuples of C whose items all have names.
+bool is_return_type(PyTypeObject* type) {
+  return std::string_view(type->tp_name).starts_with("torch.return_types.") &&
+         PyType_IsSubtype(type, &PyTuple_Type);
+}
+
+size_t field_count(PyTypeObject* type) {
+  PyObject* count = py::type_lookup(type, py::intern("n_fields"));
+  return count && PyLong_Check(count) ? static_cast<size_t>(PyLong_AsLong(count)) : 0;
+}
+
+}  // namespace
+
 Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain) {
   std::string name = type->tp_name;
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
@@ -181,6 +196,14 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     const bool code = kind == Kind::kFunction || kind == Kind::kMethod || kind == Kind::kPartial;
     if (c ? c != Py_None && !PyCallable_Check(c) : !code && !type_of(d->items[0])->tp_call) quiet("defaultdict", true);
     return d;
+  }
+  if (args.size() == 1 && keywords.empty() && is_return_type(type)) {
+    Value* items = force(args[0]);
+    if (items->kind == Kind::kTuple || items->kind == Kind::kList) {
+      Value* made = tuple(drain(items));
+      made->type = type;
+      if (made->items.size() == field_count(type)) return made;
+    }
   }
   if (PyType_IsSubtype(type, &PyTuple_Type) && type != &PyTuple_Type) {
     PyObject* maker = new_in_python(lookup(type, py::intern("__new__")));

@@ -19,8 +19,10 @@ bool compares_as_object(PyTypeObject* type) {
   return type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
-bool is_reading(const std::string& name) {
-  for (const char* n : {"get", "keys", "values", "items", "copy", "__getitem__", "__contains__", "__len__", "__iter__", "__eq__", "__ne__"})
+/// dict's own methods that an OrderedDict answers as its own do. The others see, or make, an order of its
+/// own.
+bool is_same_for_ordered(const std::string& name) {
+  for (const char* n : {"get", "__getitem__", "__contains__", "__len__", "__eq__", "__ne__"})
     if (name == n) return true;
   return false;
 }
@@ -45,8 +47,9 @@ PyObject* Tracer::attribute_name(Value* v) {
 
 Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner) {
   std::string n = name;
-  // dict's own methods leave an OrderedDict in a state of its own.
-  if (self->kind == Kind::kDict && self->type == ordered_dict_type() && owner == &PyDict_Type && !is_reading(n)) return nullptr;
+  if (self->kind == Kind::kDict && self->type == ordered_dict_type() && owner == &PyDict_Type &&
+      !is_same_for_ordered(n))
+    return nullptr;
   switch (self->kind) {
     case Kind::kList: return list_method(self, n, args, keywords);
     case Kind::kDict: return dict_method(self, n, args, keywords);
@@ -87,7 +90,9 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
     case Kind::kInstance:
       if (self->exception)
         if (Value* r = exception_method(self, n, args, keywords)) return r;
-      if (Value* p = payload(self); p && p->type == ordered_dict_type() && owner == &PyDict_Type && !is_reading(n)) return nullptr;
+      if (Value* p = payload(self);
+          p && p->type == ordered_dict_type() && owner == &PyDict_Type && !is_same_for_ordered(n))
+        return nullptr;
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
       if (n == "__setattr__" && args.size() == 3 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
@@ -297,6 +302,7 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
     dict_load(s);
     mutated();
     Value** place = dict_find(s, a[1]);
+    s->dict->rank_entries();
     auto& entries = s->dict->entries;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (&entries[i].value != place) continue;

@@ -97,6 +97,7 @@ constexpr PureFunction kPureFunctions[] = {
     {"statistics.py", "*"},
     {"pathlib.py", "PurePath.*"},
     {"pathlib/_local.py", "PurePath.*"},
+    {"pathlib/_abc.py", "PurePathBase.*"},
     {"uuid.py", "UUID.*"},
     {"base64.py", "*"},
     {"colorsys.py", "*"},

@@ -194,6 +194,16 @@ Value* Tracer::length(Value* v) {
   }
 }
 
+namespace {
+
+/// CPython has one.
+bool is_empty_tuple(const Value* v) {
+  if (v->kind == Kind::kConstant) return PyTuple_CheckExact(v->object) && PyTuple_GET_SIZE(v->object) == 0;
+  return v->kind == Kind::kTuple && !v->type && v->items.empty();
+}
+
+}  // namespace
+
 bool Tracer::same(Value* a, Value* b) {
   if (a == b) return true;
   force(a);
@@ -209,12 +219,26 @@ bool Tracer::same(Value* a, Value* b) {
   if ((open(a) && b->kind == Kind::kConstant && Py_TYPE(a->object) != Py_TYPE(b->object)) ||
       (open(b) && a->kind == Kind::kConstant && Py_TYPE(a->object) != Py_TYPE(b->object)))
     return false;
+  // Two evaluations of one expression.
+  if (open(a) && open(b) && a->source == b->source)
+    return PyLong_CheckExact(a->object) && is_cached_number(a);
   if (a->kind == Kind::kLive && a->dynamic) constant_of(a);
   if (b->kind == Kind::kLive && b->dynamic) constant_of(b);
+  if (is_empty_tuple(a) && is_empty_tuple(b)) return true;
   if (a->kind == Kind::kConstant && b->kind == Kind::kConstant) {
     if (a->object == b->object) {
       // x.device is another object each time it is read.
-      return std::string_view(Py_TYPE(a->object)->tp_name) != "torch.device";
+      if (std::string_view(Py_TYPE(a->object)->tp_name) == "torch.device") return false;
+      // Equal numbers and texts of another call may be two objects.
+      if (guard::is_plain_constant(a->object) && !guard::is_single(a->object)) {
+        if (a->source >= 0 && b->source >= 0)
+          guard(StepKind::kSame, a->source, nullptr, b->source);
+        else if (const SourceId place = std::max(a->source, b->source);
+                 place >= 0 && sources_[place].kind != guard::SourceKind::kExpression)
+          guard(StepKind::kIdentity, place, a->object);
+        // (what an expression gives is another object in each call: the other side was made of this one)
+      }
+      return true;
     }
     // The identity of equal numbers or strings depends on how they came about: leave it to CPython.
     if (Py_TYPE(a->object) == Py_TYPE(b->object) && guard::is_plain_constant(a->object) &&
@@ -234,6 +258,7 @@ bool Tracer::same(Value* a, Value* b) {
     return false;
   }
   if (a->source >= 0 && b->source >= 0) {
+    if (a->source == b->source) return false;              // what an attribute makes anew each time
     const bool one = a->object && a->object == b->object;  // functions have a value for each source
     guard(one ? StepKind::kSame : StepKind::kNotSame, a->source, nullptr, b->source);
     return one;
@@ -413,10 +438,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       SourceId sa = a->source >= 0 && da ? a->source : object_source(a->object);
       SourceId sb = b->source >= 0 && db ? b->source : object_source(b->object);
       SourceId s = sources_.child(guard::SourceKind::kExpression, sa, fn, 0, sb);
-      Value* v = live(r.get(), s);
-      guard_type(v);
-      v->dynamic = true;
-      return v;
+      return calculated(r.get(), s);
     }
   }
   if (base == 0 && (is_open_tuple(a) || is_open_tuple(b)))

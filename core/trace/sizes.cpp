@@ -44,6 +44,17 @@ bool is_number_function(PyObject* f) {
                                  method == "inv" || method == "abs" || method == "index");
 }
 
+/// Whether a function of one number answers with that very object.
+bool gives_itself(PyObject* f, PyObject* number) {
+  if (f == reinterpret_cast<PyObject*>(&PyFloat_Type)) return PyFloat_CheckExact(number);
+  if (f == reinterpret_cast<PyObject*>(&PyLong_Type)) return PyLong_CheckExact(number);
+  if (!PyCFunction_Check(f)) return false;
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name;
+  if (name == "pos") return true;
+  return PyLong_CheckExact(number) &&
+         (name == "round" || name == "index" || name == "floor" || name == "ceil" || name == "trunc");
+}
+
 bool is_math_prod(PyObject* f) {
   static PyObject* prod = [] {
     py::Ref m = py::check(PyImport_ImportModule("math"));
@@ -122,10 +133,43 @@ Value* Tracer::size_of(Value* tensor, size_t d) {
 }
 
 Value* Tracer::open_number(PyObject* now, SourceId source) {
-  Value* v = live(now, source);
-  if (v->kind != Kind::kLive) return v;  // guarded by its value since
-  v->dynamic = v->type_guarded = true;
+  Value* v = calculated(now, source);
+  if (v->kind == Kind::kLive) v->type_guarded = true;
   return v;
+}
+
+Value* Tracer::calculated(PyObject* now, SourceId source) {
+  const auto place = static_cast<size_t>(source + 1);
+  Value* known = place < by_source_.size() ? by_source_[place] : nullptr;
+  Value* v = known ? make(Kind::kLive) : live(now, source);
+  if (known) {
+    v->object = keep_for_trace(py::Ref::borrow(now));
+    v->source = source;
+    v->unbacked = known->unbacked;
+    if (known->kind == Kind::kConstant) {  // guarded by its value since
+      v->kind = Kind::kConstant;
+      keep_borrowed(now);
+      return v;
+    }
+  }
+  guard_type(v);
+  v->dynamic = true;
+  return v;
+}
+
+bool Tracer::is_cached_number(Value* v) {
+  static PyObject* const cached = [] {
+    py::Ref from = py::check(PyLong_FromLong(-5)), to = py::check(PyLong_FromLong(257));
+    return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyRange_Type), from.get(), to.get(),
+                                        nullptr);
+  }();
+  static PyObject* const contains =
+      py::check(PyObject_GetAttrString(py::check(PyImport_ImportModule("_operator")).get(), "contains"))
+          .release();
+  py::Ref answer = py::check(PyObject_CallFunctionObjArgs(contains, cached, v->object, nullptr));
+  guard(guard::StepKind::kIdentity,
+        sources_.child(SourceKind::kExpression, object_source(cached), contains, 0, v->source), answer.get());
+  return answer.get() == Py_True;
 }
 
 Value* Tracer::size_tuple(Values items) {
@@ -213,21 +257,14 @@ Value* Tracer::number_call(PyObject* f, const Values& args, const Keywords& keyw
     open = open || dynamic;
   }
   if (!open) return nullptr;
-  if (f == reinterpret_cast<PyObject*>(&PyLong_Type) && args.size() == 1 &&
-      PyLong_CheckExact(args[0]->object))
-    return args[0];
+  if (args.size() == 1 && gives_itself(f, args[0]->object)) return args[0];
   py::Ref r = py::Ref::steal(
       PyObject_CallFunctionObjArgs(f, args[0]->object, args.size() > 1 ? args[1]->object : nullptr, nullptr));
   if (!r) PyErr_Clear();
   if (!r || (!PyLong_CheckExact(r.get()) && !PyFloat_CheckExact(r.get()))) return nullptr;
   const auto source = [&](Value* v) { return v->kind == Kind::kLive ? v->source : object_source(v->object); };
   const SourceId first = source(args[0]), second = args.size() > 1 ? source(args[1]) : kNoSource;
-  Value* v =
-      live(keep(r.release()), sources_.child(SourceKind::kExpression, first, keep_borrowed(f), 0, second));
-  if (v->kind != Kind::kLive) return v;
-  guard_type(v);
-  v->dynamic = true;
-  return v;
+  return calculated(r.get(), sources_.child(SourceKind::kExpression, first, keep_borrowed(f), 0, second));
 }
 
 bool Tracer::holds_open_number(Value* v, bool* integral) {

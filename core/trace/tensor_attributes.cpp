@@ -79,6 +79,8 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
         force(v);
         return v;
       }
+      // A leaf that was made here; of other results PyTorch warns.
+      if (is_name(name, "grad") && o->source < 0 && meta(o).is_leaf) return none();
       if (is_name(name, "grad") && o->source < 0) break;
       if (is_name(name, "grad_fn")) {
         if (meta(o).is_leaf) return none();

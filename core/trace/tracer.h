@@ -522,6 +522,10 @@ class Tracer {
   graph::Node new_node(PyObject* callable, std::string name, const Values& args);
   bool make_dynamic(Value* v);
   Value* open_number(PyObject* now, SourceId source);
+  /// What an evaluation of `source` gives now, a number that stays open: each one makes an object of its own, of the same value.
+  Value* calculated(PyObject* now, SourceId source);
+  /// Whether CPython keeps one object for the number that `v`, an open int, is; stays so under guards.
+  bool is_cached_number(Value* v);
   std::vector<bool> open_dims(Value* v, const graph::TensorMeta& m);
   bool holds_open_number(Value* v, bool* integral);
   void log_call(ShapeRecord record, const std::vector<graph::ValueId>& outputs, bool varying);

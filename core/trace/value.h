@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <new>
 #include <unordered_map>
@@ -60,6 +62,7 @@ struct DictEntry {
   Value* key = nullptr;
   Value* value = nullptr;  ///< null: known to be absent
   bool added = false;      ///< of a live dict: put there by the trace, behind what was there; also a key deleted and set again
+  int32_t rank = 0;        ///< see DictData::reordered
 };
 
 using DictEntries = std::vector<DictEntry, PoolAllocator<DictEntry>>;
@@ -71,7 +74,29 @@ struct DictData {
   DictEntries entries;
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
   int layout = 0;                                 ///< changes with every key that comes or goes
+  /// Of an OrderedDict whose own order is not that of the dict below it (move_to_end): there the entries lie by their ranks, those
+  /// without one behind them as they come.
+  bool reordered = false;
+  /// Notes the order of the dict below; before entries change places.
+  void rank_entries();
+  /// The entries in the order of the dict below.
+  DictEntries below() const;
 };
+
+inline void DictData::rank_entries() {
+  int32_t last = 0;
+  for (const DictEntry& e : entries) last = reordered && e.rank > last ? e.rank : last;
+  for (DictEntry& e : entries)
+    if (!reordered || !e.rank) e.rank = ++last;
+  reordered = true;
+}
+
+inline DictEntries DictData::below() const {
+  DictEntries all = entries;
+  const auto place = [](const DictEntry& e) { return e.rank ? e.rank : std::numeric_limits<int32_t>::max(); };
+  if (reordered) std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return all;
+}
 
 /// One entry of the traceback of an exception raised in the trace.
 struct TracebackEntry {

@@ -614,3 +614,50 @@ def t_missing_attributes_of_native_objects(n):
         except AttributeError as e:
             out.append(str(e))
     return out
+
+
+# Evaluated when they are first asked for, with the variables as they are then.
+TYPE_PARAMETERS = """
+def t_lazy_bound_of_a_variable(n):
+    a = n
+
+    def method[U: (a, int), V: list[a]](self):
+        pass
+
+    type Alias = list[a]
+    a = n + 5
+    u, v = method.__type_params__
+    return u.__constraints__, v.__bound__, Alias.__value__, u.__name__
+
+
+def t_lazy_bound_in_a_class(n):
+    class X:
+        T = int
+
+        def method[U: T](self):
+            pass
+
+        type Alias = T
+
+    X.T = float
+    first = X.method.__type_params__[0].__bound__, X.Alias.__value__
+    X.T = str
+    return first, X.method.__type_params__[0].__bound__, X.Alias.__value__
+
+
+def t_lazy_bound_that_acts(n):
+    seen = []
+
+    def note(v):
+        seen.append(v)
+        return int
+
+    def function[U: note(n)]():
+        pass
+
+    before = list(seen)
+    bound = function.__type_params__[0].__bound__
+    return before, bound, function.__type_params__[0].__bound__, seen
+"""
+if sys.version_info >= (3, 12):
+    exec(TYPE_PARAMETERS)
