@@ -56,7 +56,6 @@ KNOWN = {
     # 3.12 and 3.13
     "test_descr.ClassPropertiesAndMethods.test_module_subclasses": LIFETIME,
     "test_fstring.TestCase.test_fstring_backslash_before_double_bracket_warns_once": "source given to eval is compiled while tracing too",
-    "test_type_params.TypeParamsClassScopeTest.test_modified_later": "the lazy bound of a type parameter sees the names of the class body as they are at its own line",
     "test_int.IntSubclassStrDigitLimitsTests.test_denial_of_service_prevented_int_to_str": "times a call against a faster one",
     "test_int.IntSubclassStrDigitLimitsTests.test_denial_of_service_prevented_str_to_int": "times a call against a faster one",
     "test_functools.TestLRUC.test_lru_cache_weakrefable": LIFETIME,

@@ -176,7 +176,7 @@ def kept_frame_of_a_callee(x, n):
     return x + 1, f.f_locals["b"], f.f_code.co_name, sorted(f.f_locals)
 
 
-@case(breaks=2)
+@case(breaks=3)
 def kept_frame_of_another_call(x, n):
     seen = KEPT[-1].f_locals.get("value") if KEPT and hasattr(KEPT[-1], "f_locals") else None
     value = n
