@@ -114,6 +114,30 @@ void BodyEmitter::store_contiguous(Value* vector, Value* where, llvm::Align alig
   store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {one}));
 }
 
+Value* BodyEmitter::distances(const Inst& inst) {
+  Value* a = operand(inst.a);
+  return b_.CreateMul(a, llvm::ConstantInt::get(a->getType(), static_cast<uint64_t>(inst.integer)));
+}
+Value* BodyEmitter::distance(const Inst& inst) {
+  Value* first = b_.CreateExtractElement(operand(inst.a), b_.getInt64(0));
+  return b_.CreateMul(b_.CreateSExt(first, b_.getInt64Ty()), index(inst.integer));
+}
+Value* BodyEmitter::load_lanes(const schedule::Buffer& buffer, Value* where, Value* offsets) {
+  Type* type = memory_type(buffer.dtype);
+  Value* vector = llvm::PoisonValue::get(vector_of(type));
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    Value* from = b_.CreateGEP(type, where, b_.CreateExtractElement(offsets, lane));
+    vector = b_.CreateInsertElement(vector, b_.CreateAlignedLoad(type, from, align_of(buffer)), lane);
+  }
+  return vector;
+}
+Value* BodyEmitter::counting(int64_t step, Type* type) {
+  llvm::SmallVector<llvm::Constant*> numbers;
+  for (unsigned lane = 0; lane < lanes_; ++lane)
+    numbers.push_back(llvm::ConstantInt::get(type, static_cast<uint64_t>(step) * lane));
+  return llvm::ConstantVector::get(numbers);
+}
+
 void BodyEmitter::finish() {
   if (kernel_.streaming) b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   b_.CreateRetVoid();
@@ -155,6 +179,7 @@ Value* BodyEmitter::to_memory(Value* x, DType dtype) {
 Value* BodyEmitter::emit(const Inst& inst) {
   switch (inst.op) {
     case Op::kLoad:
+    case Op::kLoadAt:
       return emit_load(inst);
     case Op::kConst:
       return emit_constant(inst);

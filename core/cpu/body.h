@@ -63,6 +63,15 @@ class BodyEmitter {
   Value* emit(const schedule::Inst& inst);
   virtual Value* emit_load(const schedule::Inst& inst) = 0;
 
+  /// kLoadAt: the operand times the step, per lane; and of the first lane, where all have the same.
+  Value* distances(const schedule::Inst& inst);
+  Value* distance(const schedule::Inst& inst);
+  /// Elements at `offsets` (integer lanes, in elements) from `where`.
+  Value* load_lanes(const schedule::Buffer& buffer, Value* where, Value* offsets);
+  /// 0, 1, 2 … in lanes of `type`, times `step`.
+  Value* counting(int64_t step, Type* type);
+  Value* counting(int64_t step) { return counting(step, b_.getInt64Ty()); }
+
   const schedule::Kernel& kernel_;
   const HostTarget& host_;
   std::unique_ptr<llvm::Module> module_;

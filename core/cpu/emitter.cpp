@@ -30,8 +30,8 @@ class Emitter final : BodyEmitter {
   }
 
   std::unique_ptr<llvm::Module> run() {
-    prologue();
     find_invariants();
+    prologue();
     rows();
     return std::move(module_);
   }
@@ -43,7 +43,10 @@ class Emitter final : BodyEmitter {
     Value* row = nullptr;   ///< first element of the row
     Value* slot = nullptr;  ///< stack slot for the end of a row
     llvm::PHINode* vector = nullptr;
+    bool gathered = false;  ///< each lane has an index of its own
     int64_t step() const { return buffer->strides.back(); }
+    /// Loaded a vector at a time.
+    bool walked() const { return step() != 0 && !gathered; }
   };
 
   size_t input_count() const { return kernel_.inputs.size(); }
@@ -54,7 +57,7 @@ class Emitter final : BodyEmitter {
       Memory& m = buffers_[i];
       Value* where = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers_, i);
       m.base = b_.CreateLoad(b_.getPtrTy(), where, (i < input_count() ? "in" : "out") + std::to_string(i));
-      if (i >= input_count() || m.step() != 0) m.slot = slot(vector_of(memory_type(m.buffer->dtype)));
+      if (i >= input_count() || m.walked()) m.slot = slot(vector_of(memory_type(m.buffer->dtype)));
     }
     Type* widest = vector_of(b_.getDoubleTy());
     math_ = std::make_unique<VectorMath>(b_, lanes_, host_.fma, slot(widest), slot(widest));
@@ -66,10 +69,12 @@ class Emitter final : BodyEmitter {
     for (size_t i = 0; i < kernel_.insts.size(); ++i) {
       const Inst& inst = kernel_.insts[i];
       const int operands[] = {inst.a, inst.b, inst.c};
-      bool fixed = inst.op != Op::kLoad || buffers_[static_cast<size_t>(inst.index)].step() == 0;
+      bool fixed = !schedule::is_load(inst.op) || buffers_[static_cast<size_t>(inst.index)].step() == 0;
       for (int k = 0; k < schedule::op_arity(inst.op); ++k)
         fixed &= invariant_[static_cast<size_t>(operands[k])];
       invariant_[i] = fixed;
+      if (inst.op == Op::kLoadAt)
+        buffers_[static_cast<size_t>(inst.index)].gathered = !invariant_[static_cast<size_t>(inst.a)];
     }
   }
 
@@ -117,8 +122,12 @@ class Emitter final : BodyEmitter {
   }
 
   void row(Value* first, Value* last) {
+    last_ = last;
     for (size_t i = 0; i < kernel_.insts.size(); ++i) {
-      if (invariant_[i]) values_[i] = emit(kernel_.insts[i]);
+      const Inst& inst = kernel_.insts[i];
+      Memory* m = inst.op == Op::kLoadAt ? &buffers_[static_cast<size_t>(inst.index)] : nullptr;
+      if (m && !m->gathered) m->row = b_.CreateGEP(memory_type(m->buffer->dtype), m->row, distance(inst));
+      if (invariant_[i]) values_[i] = emit(inst);
     }
     auto* before = b_.GetInsertBlock();
     auto *head = block("vectors"), *choose = block("choose"), *whole = block("load_whole"),
@@ -148,6 +157,7 @@ class Emitter final : BodyEmitter {
     part = b_.GetInsertBlock();
 
     b_.SetInsertPoint(body);
+    at_ = at;
     for (size_t i = 0; i < input_count(); ++i) {
       if (!direct[i]) continue;
       buffers_[i].vector = b_.CreatePHI(direct[i]->getType(), 2);
@@ -189,11 +199,15 @@ class Emitter final : BodyEmitter {
     std::vector<Value*> vectors(input_count(), nullptr);
     for (size_t i = 0; i < input_count(); ++i) {
       const Memory& m = buffers_[i];
-      if (m.step() == 0) continue;
+      if (!m.walked()) continue;
       Type* type = memory_type(m.buffer->dtype);
       Value* where = element(m, at);
       if (m.step() == 1) {
         vectors[i] = b_.CreateAlignedLoad(vector_of(type), where, align_of(*m.buffer));
+        continue;
+      }
+      if (m.step() == 2) {
+        vectors[i] = load_alternate(m, where);
         continue;
       }
       Value* vector = llvm::PoisonValue::get(vector_of(type));
@@ -204,6 +218,18 @@ class Emitter final : BodyEmitter {
       vectors[i] = vector;
     }
     return vectors;
+  }
+
+  /// Every second element, out of two vectors of which the second ends with the last one wanted.
+  Value* load_alternate(const Memory& m, Value* where) {
+    Type* type = memory_type(m.buffer->dtype);
+    const llvm::Align align = align_of(*m.buffer);
+    Value* low = b_.CreateAlignedLoad(vector_of(type), where, align);
+    Value* high = b_.CreateAlignedLoad(vector_of(type), b_.CreateConstGEP1_64(type, where, lanes_ - 1), align);
+    llvm::SmallVector<int> order;
+    for (unsigned lane = 0; lane < lanes_; ++lane)
+      order.push_back(static_cast<int>(2 * lane < lanes_ ? 2 * lane : 2 * lane + 1));
+    return b_.CreateShuffleVector(low, high, order);
   }
 
   /// A loop over the elements that are left; `each` gets the counter.
@@ -227,7 +253,7 @@ class Emitter final : BodyEmitter {
     bool any = false;
     for (size_t i = 0; i < input_count(); ++i) {
       const Memory& m = buffers_[i];
-      if (m.step() == 0) continue;
+      if (!m.walked()) continue;
       any = true;
       // Lanes beyond the end are computed too; they start from zeros, not from what the stack holds.
       Type* type = vector_of(memory_type(m.buffer->dtype));
@@ -237,7 +263,7 @@ class Emitter final : BodyEmitter {
     per_element(left, [&](Value* j) {
       for (size_t i = 0; i < input_count(); ++i) {
         const Memory& m = buffers_[i];
-        if (m.step() == 0) continue;
+        if (!m.walked()) continue;
         Type* type = memory_type(m.buffer->dtype);
         Value* x = b_.CreateAlignedLoad(type, element(m, b_.CreateAdd(at, j)), align_of(*m.buffer));
         b_.CreateAlignedStore(x, b_.CreateGEP(type, m.slot, j), align_of(*m.buffer));
@@ -245,7 +271,7 @@ class Emitter final : BodyEmitter {
     });
     for (size_t i = 0; i < input_count(); ++i) {
       const Memory& m = buffers_[i];
-      if (m.step() != 0) vectors[i] = b_.CreateLoad(vector_of(memory_type(m.buffer->dtype)), m.slot);
+      if (m.walked()) vectors[i] = b_.CreateLoad(vector_of(memory_type(m.buffer->dtype)), m.slot);
     }
     return vectors;
   }
@@ -277,13 +303,27 @@ class Emitter final : BodyEmitter {
 
   Value* emit_load(const Inst& inst) override {
     const Memory& m = buffers_[static_cast<size_t>(inst.index)];
+    if (m.gathered) return from_memory(load_lanes(*m.buffer, m.row, places(m, inst)), m.buffer->dtype);
     if (m.step() != 0) return from_memory(m.vector, m.buffer->dtype);
     Value* one = b_.CreateAlignedLoad(memory_type(m.buffer->dtype), m.row, align_of(*m.buffer));
     return from_memory(b_.CreateVectorSplat(lanes_, one), m.buffer->dtype);
   }
 
+  /// Of each lane's element in the row; lanes beyond the end of the row take its last place.
+  Value* places(const Memory& m, const Inst& inst) {
+    Value* own = distances(inst);
+    if (m.step() == 0) return own;
+    Type* type = own->getType()->getScalarType();
+    const auto splat = [&](Value* x) { return b_.CreateVectorSplat(lanes_, b_.CreateTrunc(x, type)); };
+    Value* most = splat(b_.CreateSub(b_.CreateSub(last_, at_), b_.getInt64(1)));
+    Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, counting(1, type), most);
+    Value* position = b_.CreateAdd(lane, splat(at_));
+    return b_.CreateAdd(own, b_.CreateMul(position, splat(index(m.step()))));
+  }
+
   std::vector<Memory> buffers_;
   std::vector<bool> invariant_;
+  Value *at_ = nullptr, *last_ = nullptr;  ///< the vector's first element in the row, the row's end
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ class Jit {
 };
 
 /// Changes whenever this file or the kernel IR does.
-constexpr int kJitInterface = 3;
+constexpr int kJitInterface = 4;
 
 /// The two entry points of the shared object.
 using JitInterfaceFunction = int (*)();

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 
+#include "core/cpu/index_check.h"
 #include "core/cpu/jit_loader.h"
 #include "core/cpu/parallel.h"
 #include "core/graph/profile.h"
@@ -105,7 +107,8 @@ struct Step {
   std::vector<Operand> operands;               ///< inputs, then outputs
   std::vector<ValueId> made;                   ///< output tensors to allocate
   std::vector<ValueId> dies;
-  std::unique_ptr<torch::NodeRunner> runner;
+  std::unique_ptr<torch::NodeRunner> runner;  ///< of an extern node, or of one whose indices are checked
+  schedule::IndexRange check;                 ///< see schedule::Step
 };
 
 class GilRelease {
@@ -160,6 +163,11 @@ class KernelPlan final : public graph::Plan {
         calls += product.parts.size();
         add_product(product, plan, memory, step);
         info = {graph_->nodes[static_cast<size_t>(from.node)].name, "torch", {from.node}, "", {}};
+      } else if (from.check >= 0) {
+        step.node = from.check;
+        step.check = from.range;
+        step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.check);
+        info = {"check " + graph_->nodes[static_cast<size_t>(from.check)].name, "cpu", {from.check}, "", {}};
       } else {
         step.node = from.node;
         step.runner = std::make_unique<torch::NodeRunner>(*graph_, from.node);
@@ -211,6 +219,9 @@ class KernelPlan final : public graph::Plan {
     options.through_views = true;
     options.tiles = true;
     options.large_result = torch::kLargeResult;
+    options.gathers = true;
+    options.joins = true;
+    options.pools = true;
     options.products = torch::ProductCall::available();
     options.packed_products = torch::ProductCall::packed_available();
     options.threads = kernel_threads();
@@ -256,7 +267,7 @@ class KernelPlan final : public graph::Plan {
       step.operands.push_back(operand(input.value, input.offset, input.dtype, plan, memory));
     step.inputs = step.operands.size();
     for (const schedule::Store& store : kernel.outputs)
-      add_output(store.buffer.value, store.buffer.dtype, plan, memory, step);
+      add_output(store.buffer.value, store.buffer.offset, store.buffer.dtype, plan, memory, step);
   }
 
   void add_product(const schedule::Product& product, const schedule::Schedule& plan,
@@ -268,7 +279,7 @@ class KernelPlan final : public graph::Plan {
       step.operands.push_back(operand(product.a.value, product.a.offset, product.dtype, plan, memory));
       return;
     }
-    add_output(product.out.value, product.dtype, plan, memory, step);
+    add_output(product.out.value, 0, product.dtype, plan, memory, step);
     for (const schedule::Matrix* m : {&product.a, &product.b, &product.bias}) {
       if (m->value != graph::kNoValue)
         step.operands.push_back(operand(m->value, m->offset, product.dtype, plan, memory));
@@ -282,10 +293,11 @@ class KernelPlan final : public graph::Plan {
     return plan.storage[id] == Storage::kScratch ? Operand{graph::kNoValue, memory.offset[id] + bytes}
                                                  : Operand{value, bytes};
   }
-  static void add_output(ValueId value, graph::DType dtype, const schedule::Schedule& plan,
-                         const schedule::MemoryPlan& memory, Step& step) {
-    step.operands.push_back(operand(value, 0, dtype, plan, memory));
-    if (step.operands.back().slot != graph::kNoValue) step.made.push_back(value);
+  void add_output(ValueId value, int64_t offset, graph::DType dtype, const schedule::Schedule& plan,
+                  const schedule::MemoryPlan& memory, Step& step) {
+    step.operands.push_back(operand(value, offset, dtype, plan, memory));
+    const bool is_tensor = step.operands.back().slot != graph::kNoValue;
+    if (is_tensor && made_.insert(value).second) step.made.push_back(value);
   }
 
   /// The plan's workspace serves one call at a time; a call inside a call (or from another thread) brings its
@@ -313,9 +325,10 @@ class KernelPlan final : public graph::Plan {
     for (size_t k = 0; k < steps_.size(); ++k) {
       const Step& step = steps_[k];
       const int64_t start = times ? graph::profile_clock_ns() : 0;
-      const bool fine = step.code      ? run_kernel_step(step, slots, workspace)
-                        : step.product ? run_product(step, slots, *workspace)
-                                       : step.runner->run(slots);
+      const bool fine = step.code               ? run_kernel_step(step, slots, workspace)
+                        : step.product          ? run_product(step, slots, *workspace)
+                        : step.check.index >= 0 ? check_indices(step, slots)
+                                                : step.runner->run(slots);
       if (!fine) return step.node;
       for (const ValueId id : step.dies) Py_CLEAR(slots[id]);
       if (times) times->add(k, graph::profile_clock_ns() - start);
@@ -337,6 +350,13 @@ class KernelPlan final : public graph::Plan {
     return (operand.slot >= 0 ? static_cast<char*>(torch::data_ptr(slots[operand.slot]))
                               : workspace->data()) +
            operand.offset;
+  }
+
+  bool check_indices(const Step& step, PyObject** slots) const {
+    const auto index = static_cast<size_t>(step.check.index);
+    if (indices_within(torch::data_ptr(slots[index]), graph_->values[index].meta, step.check)) return true;
+    if (step.runner->run(slots)) PyErr_SetString(PyExc_IndexError, "index out of range");
+    return false;
   }
 
   bool run_product(const Step& step, PyObject** slots, Workspace& workspace) const {
@@ -394,6 +414,7 @@ class KernelPlan final : public graph::Plan {
   std::shared_ptr<const Graph> graph_;
   std::vector<std::vector<int>> origin_;
   std::vector<Step> steps_;
+  std::set<ValueId> made_;  ///< tensors that a step makes: the first of those that write parts of it
   graph::PlanInfo info_;
   struct {
     std::string order_text;

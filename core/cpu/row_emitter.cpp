@@ -37,6 +37,7 @@ class RowEmitter final : BodyEmitter {
     for (const Buffer& buffer : kernel.inputs) buffers_.push_back({&buffer});
     for (const auto& store : kernel.outputs) buffers_.push_back({&store.buffer});
     values_.assign(kernel.insts.size(), nullptr);
+    find_lane_varying();
     plan_passes();
   }
 
@@ -91,6 +92,18 @@ class RowEmitter final : BodyEmitter {
     return false;
   }
   int64_t lane_step(const Memory& m) const { return m.buffer->strides.back(); }
+
+  /// Instructions whose value is not the same in every lane of a vector.
+  void find_lane_varying() {
+    lane_varies_.assign(kernel_.insts.size(), false);
+    for (size_t i = 0; i < kernel_.insts.size(); ++i) {
+      const Inst& it = kernel_.insts[i];
+      bool varies = schedule::is_load(it.op) && kernel_.inputs[static_cast<size_t>(it.index)].strides.back() != 0;
+      const int operands[] = {it.a, it.b, it.c};
+      for (int k = 0; k < schedule::op_arity(it.op); ++k) varies |= lane_varies_[static_cast<size_t>(operands[k])];
+      lane_varies_[i] = varies && (across_ || !schedule::is_reduction(it.op));
+    }
+  }
 
   // --- passes
 
@@ -245,7 +258,7 @@ class RowEmitter final : BodyEmitter {
       compute_unit(nullptr);
       b_.CreateBr(next);
       b_.SetInsertPoint(part);
-      compute_unit(b_.CreateICmpULT(counting(), b_.CreateVectorSplat(lanes_, left)));
+      compute_unit(b_.CreateICmpULT(counting(1), b_.CreateVectorSplat(lanes_, left)));
       b_.CreateBr(next);
       b_.SetInsertPoint(next);
       return Values{};
@@ -254,12 +267,6 @@ class RowEmitter final : BodyEmitter {
     at->addIncoming(after, b_.GetInsertBlock());
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
-  }
-  /// 0, 1, 2 … in 64-bit lanes.
-  Value* counting() {
-    std::vector<uint64_t> numbers;
-    for (unsigned lane = 0; lane < lanes_; ++lane) numbers.push_back(lane);
-    return llvm::ConstantDataVector::get(b_.getContext(), numbers);
   }
 
   // --- a unit
@@ -410,13 +417,20 @@ class RowEmitter final : BodyEmitter {
   Value* emit_load(const Inst& it) override {
     const size_t at = static_cast<size_t>(it.index);
     const Memory& m = buffers_[at];
-    Value* vector = nullptr;
-    if (place_) {
-      vector = load_vector(m, address(at, *place_), lane_step(m), place_->mask);
-    } else {
-      vector = load_vector(m, m.unit, across_ ? lane_step(m) : 0, unit_mask_);
+    Value* where = place_ ? address(at, *place_) : m.unit;
+    const int64_t step = place_ || across_ ? lane_step(m) : 0;
+    Value* mask = place_ ? place_->mask : unit_mask_;
+    if (it.op == Op::kLoadAt) {
+      if (lane_varies_[static_cast<size_t>(it.a)]) {
+        // Lanes that do not count read what the first would with index 0.
+        Value* own = distances(it);
+        Value* offsets = b_.CreateAdd(own, counting(step, own->getType()->getScalarType()));
+        if (mask) offsets = b_.CreateSelect(mask, offsets, llvm::Constant::getNullValue(offsets->getType()));
+        return from_memory(load_lanes(*m.buffer, where, offsets), m.buffer->dtype);
+      }
+      where = moved(where, at, distance(it));
     }
-    return from_memory(vector, m.buffer->dtype);
+    return from_memory(load_vector(m, where, step, mask), m.buffer->dtype);
   }
 
   Value* load_vector(const Memory& m, Value* where, int64_t step, Value* mask) {
@@ -438,7 +452,7 @@ class RowEmitter final : BodyEmitter {
     return vector;
   }
   Value* lane_pointers(Type* type, Value* where, int64_t step) {
-    return b_.CreateGEP(type, where, b_.CreateMul(counting(), b_.CreateVectorSplat(lanes_, index(step))));
+    return b_.CreateGEP(type, where, counting(step));
   }
 
   void store_vector(const Memory& m, Value* where, Value* vector, Value* mask) {
@@ -520,6 +534,7 @@ class RowEmitter final : BodyEmitter {
   }
 
   std::vector<Stage> stages_;
+  std::vector<bool> lane_varies_;
   size_t first_, end_dim_;  ///< reduced dims
   bool across_;             ///< vectors are cut from the dim behind them
   std::vector<Memory> buffers_;

@@ -6,6 +6,7 @@
 
 #include "core/graph/op_families.h"
 #include "core/graph/shape_util.h"
+#include "core/graph/tensor_index.h"
 
 namespace breakline::graph {
 namespace {
@@ -415,8 +416,10 @@ bool slice_dim(Cut& c, size_t dim, const ArgSeq& slice) {
   return true;
 }
 
-/// The view that basic indexing gives, or nothing when `index` is not basic (or is out of range).
-std::optional<Cut> basic_index(const TensorMeta& x, const Arg& index) {
+/// The view that basic indexing gives, or nothing when `index` is not basic (or is out of range). Index tensors
+/// are put into `tensors` with their dim of the view, which they leave whole; nothing where that is null.
+std::optional<Cut> basic_index(const ShapeCall& call, const TensorMeta& x, const Arg& index,
+                               TensorIndices* tensors = nullptr) {
   std::vector<const Arg*> items;
   const ArgSeq* seq = index.seq();
   if (seq && seq->kind == ArgSeq::kList) return std::nullopt;
@@ -430,7 +433,7 @@ std::optional<Cut> basic_index(const TensorMeta& x, const Arg& index) {
   for (const Arg* a : items) {
     if (opaque_kind(*a) == OpaqueKind::kEllipsis) {
       ++dots;
-    } else if (is_slice(*a) || std::holds_alternative<int64_t>(a->v)) {
+    } else if (is_slice(*a) || std::holds_alternative<int64_t>(a->v) || (tensors && tensor_arg(call, a))) {
       ++used;
     } else if (!a->is_none()) {
       return std::nullopt;
@@ -446,6 +449,8 @@ std::optional<Cut> basic_index(const TensorMeta& x, const Arg& index) {
       if (!slice_dim(c, dim++, *a->seq())) return std::nullopt;
     } else if (const auto i = int_arg(a)) {
       if (!select_dim(c, dim, *i)) return std::nullopt;
+    } else if (const TensorMeta* t = tensor_arg(call, a)) {
+      tensors->emplace_back(dim++, t);
     } else {
       dim += static_cast<size_t>(x.rank() - used);
     }
@@ -456,8 +461,11 @@ std::optional<Cut> basic_index(const TensorMeta& x, const Arg& index) {
 Outs getitem(const ShapeCall& call, const OpRow&) {
   const TensorMeta* x = operand(call);
   if (!x || call.args.size() != 2) return std::nullopt;
-  auto c = basic_index(*x, call.args[1]);
-  return c ? one(cut_view(call, std::move(*c))) : std::nullopt;
+  TensorIndices tensors;
+  auto c = basic_index(call, *x, call.args[1], &tensors);
+  if (!c) return std::nullopt;
+  if (!tensors.empty()) return index_by_tensors(call, std::move(c->sizes), std::move(c->strides), std::move(tensors));
+  return one(cut_view(call, std::move(*c)));
 }
 
 /// x[index] = value. The one output stands for the written operand.
@@ -466,7 +474,7 @@ Outs setitem(const ShapeCall& call, const OpRow&) {
   const auto value = x ? input_arg(call, &call.args[2]) : std::nullopt;
   if (!value || is_complex(x->dtype) || (value->tensor && value->tensor->device != x->device))
     return std::nullopt;
-  const auto c = basic_index(*x, call.args[1]);
+  const auto c = basic_index(call, *x, call.args[1]);
   if (!c || (x->requires_grad && call.grad_mode)) return std::nullopt;
   for (size_t i = 0; i < c->sizes.size(); ++i) {
     if (c->sizes[i] > 1 && c->strides[i] == 0) return std::nullopt;

@@ -63,8 +63,21 @@ int Builder::add(Inst inst) {
 int Builder::load(int input, graph::DType dtype) {
   Inst inst;
   inst.op = Op::kLoad;
-  inst.type = reg_type(dtype);
   inst.index = input;
+  return add_load(inst, dtype);
+}
+
+int Builder::load_at(int input, graph::DType dtype, int index, int64_t step) {
+  Inst inst;
+  inst.op = Op::kLoadAt;
+  inst.index = input;
+  inst.a = index;
+  inst.integer = step;
+  return add_load(inst, dtype);
+}
+
+int Builder::add_load(Inst inst, graph::DType dtype) {
+  inst.type = reg_type(dtype);
   const int result = add(inst);
   halves_[static_cast<size_t>(result)] = half_bit(dtype);
   return result;

@@ -33,6 +33,7 @@ struct OpInfo {
 };
 constexpr std::array kOps{
     OpInfo{Op::kLoad, "load", 0},
+    OpInfo{Op::kLoadAt, "load_at", 1},
     OpInfo{Op::kConst, "const", 0},
     OpInfo{Op::kCast, "cast", 1},
     OpInfo{Op::kRound, "round_to", 1},
@@ -112,7 +113,8 @@ std::string inst_text(const Inst& inst, bool exact) {
   std::string text{reg_type_name(inst.type)};
   text += ' ';
   text += op_name(inst.op);
-  if (inst.op == Op::kLoad) text += " in" + std::to_string(inst.index);
+  if (is_load(inst.op)) text += " in" + std::to_string(inst.index);
+  if (inst.op == Op::kLoadAt) text += " step " + std::to_string(inst.integer) + " at";
   if (inst.op == Op::kConst) {
     if (!is_float(inst.type)) {
       text += ' ' + std::to_string(inst.integer);
@@ -155,11 +157,16 @@ std::string verify_inst(const Kernel& kernel, size_t at) {
   }
   const auto type_of = [&](int id) { return kernel.insts[static_cast<size_t>(id)].type; };
   const bool is_bool = inst.type == RegType::kBool;
-  if (inst.op == Op::kLoad) {
+  if (is_load(inst.op)) {
     if (inst.index < 0 || inst.index >= static_cast<int>(kernel.inputs.size())) return "no such input";
     if (inst.type != reg_type(kernel.inputs[static_cast<size_t>(inst.index)].dtype))
       return "load of another type";
-    return "";
+    if (inst.op == Op::kLoad) return "";
+    if (type_of(inst.a) != RegType::kI64 && type_of(inst.a) != RegType::kI32) return "index of another type";
+    const auto others = std::count_if(kernel.insts.begin(), kernel.insts.end(), [&](const Inst& other) {
+      return is_load(other.op) && other.index == inst.index;
+    });
+    return others == 1 ? "" : "several loads at places of one input";
   }
   if (inst.op == Op::kConst || inst.op == Op::kCast) return "";
   if (is_comparison(inst.op)) {
@@ -234,6 +241,7 @@ std::string_view reg_type_name(RegType type) { return kRegs[static_cast<size_t>(
 int reg_size(RegType type) { return kRegs[static_cast<size_t>(type)].size; }
 bool is_float(RegType type) { return type == RegType::kF32 || type == RegType::kF64; }
 bool is_int(RegType type) { return type >= RegType::kU8 && type <= RegType::kI64; }
+bool is_load(Op op) { return op == Op::kLoad || op == Op::kLoadAt; }
 bool is_reduction(Op op) { return op >= Op::kReduceSum && op <= Op::kReduceAll; }
 std::string_view op_name(Op op) { return kOps[static_cast<size_t>(op)].name; }
 int op_arity(Op op) { return kOps[static_cast<size_t>(op)].arity; }
@@ -255,11 +263,10 @@ std::vector<Stage> stages(const Kernel& kernel) {
   for (size_t i = 0; i < kernel.insts.size(); ++i) {
     const Inst& inst = kernel.insts[i];
     Stage& stage = result[i];
-    if (inst.op == Op::kLoad) {
+    if (is_load(inst.op)) {
       const Buffer& buffer = kernel.inputs[static_cast<size_t>(inst.index)];
       for (int d = 0; d < kernel.reduce_count; ++d)
         stage.varies |= buffer.strides[static_cast<size_t>(kernel.reduce_begin + d)] != 0;
-      continue;
     }
     const int operands[] = {inst.a, inst.b, inst.c};
     for (int k = 0; k < op_arity(inst.op); ++k) {
@@ -316,7 +323,9 @@ std::string print(const Kernel& kernel) {
   }
   for (const Store& store : kernel.outputs) {
     text += "  v" + std::to_string(store.buffer.value) + " <- %" + std::to_string(store.inst) + ' ' +
-            buffer_text(store.buffer) + "\n";
+            buffer_text(store.buffer);
+    if (store.buffer.offset != 0) text += " offset " + std::to_string(store.buffer.offset);
+    text += "\n";
   }
   return text;
 }

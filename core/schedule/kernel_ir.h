@@ -29,6 +29,9 @@ int reg_size(RegType type);
 /// the result.
 enum class Op : uint8_t {
   kLoad,   ///< element of `Kernel::inputs[index]`, widened to the register type (bool: byte != 0)
+  kLoadAt,  ///< as kLoad, `integer` * a elements further; a (i32 or i64) never leads out of the tensor's
+            ///< memory, in arithmetic of its type.
+            ///< The input serves this load alone
   kConst,  ///< `integer` for bool and ints, `number` for floats (already rounded to the type)
   kCast,  ///< a (any type) converted as PyTorch converts: float → int truncates, → bool is != 0, int → int
           ///< wraps
@@ -86,6 +89,8 @@ enum class Op : uint8_t {
   kReduceAll,   ///< bool
 };
 bool is_reduction(Op op);
+/// kLoad or kLoadAt.
+bool is_load(Op op);
 std::string_view op_name(Op op);
 /// Number of operands.
 int op_arity(Op op);
@@ -94,9 +99,9 @@ struct Inst {
   Op op = Op::kConst;
   RegType type = RegType::kF32;
   int a = -1, b = -1, c = -1;
-  int index = -1;                            ///< kLoad: input
+  int index = -1;                            ///< kLoad, kLoadAt: input
   double number = 0;                         ///< kConst of a float type
-  int64_t integer = 0;                       ///< kConst of bool and ints
+  int64_t integer = 0;                       ///< kConst of bool and ints; kLoadAt: elements per index
   graph::DType half = graph::DType::kOther;  ///< kRound
   int node = -1;  ///< graph node it comes from, for source maps; not part of the identity
 };
@@ -107,7 +112,8 @@ struct Buffer {
   graph::DType dtype = graph::DType::kFloat32;
   std::vector<int64_t>
       strides;  ///< in elements, one per loop dim; 0 = broadcast
-  int64_t offset = 0;  ///< of the first element from the tensor's own, in elements (inputs read through a view)
+  /// Of the first element from the tensor's own, in elements: inputs read through a view, parts of a joined result.
+  int64_t offset = 0;
 };
 
 struct Store {

@@ -15,6 +15,8 @@ class Builder {
  public:
   explicit Builder(std::vector<Inst>& insts) : insts_(insts) {}
   int load(int input, graph::DType dtype);
+  /// See Op::kLoadAt.
+  int load_at(int input, graph::DType dtype, int index, int64_t step);
   int constant(RegType type, double number);
   int integer(RegType type, int64_t value);
   int boolean(bool value) { return integer(RegType::kBool, value); }
@@ -33,6 +35,7 @@ class Builder {
 
  private:
   int add(Inst inst);
+  int add_load(Inst inst, graph::DType dtype);
   uint8_t halves_of(const Inst& inst) const;
   std::vector<Inst>& insts_;
   std::vector<uint8_t> halves_;  ///< per instruction: half types that hold its value exactly, a bit each

@@ -32,7 +32,9 @@ MemoryPlan plan_memory(const graph::Graph& graph, const Schedule& schedule) {
       written.push_back(schedule.products[static_cast<size_t>(step.product)].out.value);
     }
     for (const graph::ValueId id : written) {
-      if (schedule.storage[static_cast<size_t>(id)] != Storage::kScratch) continue;
+      if (schedule.storage[static_cast<size_t>(id)] != Storage::kScratch ||
+          plan.offset[static_cast<size_t>(id)] >= 0)
+        continue;  // not in the arena, or there already for another kernel's part of it
       const int64_t need = bytes_of(graph.values[static_cast<size_t>(id)].meta);
       int64_t at = 0;
       auto place = live.begin();

@@ -233,7 +233,15 @@ std::string check_length(const RowCall& call) {
   return two && is_single(call.x().dtype) ? "" : "norm of another order";
 }
 
-enum class Dims : uint8_t { kArg1, kArg2, kLast, kGroups };
+/// Dims behind the channels: the digit before the last letter of the op's name.
+size_t spatial_dims(std::string_view name) { return static_cast<size_t>(name[name.size() - 2] - '0'); }
+std::string check_whole_windows(const RowCall& call) {  // adaptive_avg_poolNd(x, 1)
+  const auto target = graph::dims_arg(call.arg(1, "output_size"));
+  const bool ones = target && std::all_of(target->begin(), target->end(), [](int64_t n) { return n == 1; });
+  return ones && call.only(2, {"input", "output_size"}) ? "" : "several windows";
+}
+
+enum class Dims : uint8_t { kArg1, kArg2, kLast, kGroups, kSpatial };
 
 struct RowRule {
   std::string_view name;
@@ -261,6 +269,9 @@ constexpr RowRule kRules[] = {
     {"all", Dims::kArg1, true, 1, &emit_truth<Op::kReduceAll>, &check_truth},
     {"var", Dims::kArg1, true, 2, &emit_variance, &check_spread},
     {"std", Dims::kArg1, true, 2, &emit_deviation, &check_spread},
+    {"adaptive_avg_pool1d", Dims::kSpatial, true, 1, &emit_mean, &check_whole_windows},
+    {"adaptive_avg_pool2d", Dims::kSpatial, true, 1, &emit_mean, &check_whole_windows},
+    {"adaptive_avg_pool3d", Dims::kSpatial, true, 1, &emit_mean, &check_whole_windows},
     {"norm", Dims::kArg2, true, 1, &emit_length, &check_length},
     {"linalg_vector_norm", Dims::kArg2, true, 1, &emit_length, &check_length},
 };
@@ -291,6 +302,11 @@ RowSpace space_of(const RowCall& call, const RowRule& rule) {
       std::fill(space.reduced.end() - static_cast<int64_t>(count), space.reduced.end(), true);
       break;
     }
+    case Dims::kSpatial:
+      space.reduced.assign(space.shape.size(), false);
+      std::fill(space.reduced.end() - static_cast<int64_t>(spatial_dims(rule.name)), space.reduced.end(),
+                true);
+      break;
     case Dims::kGroups:
       space.split = 1;
       space.split_inner = space.shape[1] / graph::int_arg(call.arg(1, "num_groups")).value_or(1);

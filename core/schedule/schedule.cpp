@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <set>
 #include <unordered_map>
 
 #include "core/graph/op_table.h"
+#include "core/schedule/group_kernels.h"
 #include "core/schedule/groups.h"
 #include "core/schedule/loops.h"
 #include "core/schedule/lower.h"
@@ -36,15 +38,23 @@ class Scheduler {
   Schedule run() {
     classify();
     find_products();
-    before_ = dependencies(graph_, reads_);
+    before_ = dependencies(graph_, kinds_.reads);
     find_users();
     group();
     elide_views();
     classify_storage();
-    for (size_t g = 0; g < groups_.size(); ++g) make_kernel(groups_[g], group_spaces_[g]);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      first_kernel_.push_back(result_.kernels.size());
+      lower_group(graph_, kinds_, places_, groups_[g], group_spaces_[g], options_.tiles, result_.storage,
+                  result_.kernels);
+    }
+    first_kernel_.push_back(result_.kernels.size());
     place_products();
     sort();
     find_deaths();
+    for (int& kernel : result_.kernel_of) {
+      if (kernel >= 0) kernel = static_cast<int>(first_kernel_[static_cast<size_t>(kernel)]);
+    }
     return std::move(result_);
   }
 
@@ -58,14 +68,33 @@ class Scheduler {
   void classify() {
     result_.extern_why.resize(count());
     result_.kernel_of.assign(count(), -1);
-    reads_.resize(count());
+    kinds_.reads.resize(count());
     for (size_t n = 0; n < count(); ++n) {
       const int node = static_cast<int>(n);
       std::string& why = result_.extern_why[n];
       why = why_not_pointwise(graph_, node);
       if (!why.empty() && options_.rows && why_not_row(graph_, node).empty()) {
-        is_row_.insert(node);
+        kinds_.rows.insert(node);
         why.clear();
+      }
+      std::string reason;
+      if (!why.empty() && options_.gathers) {
+        if (auto gather = find_gather(graph_, node, &reason)) {
+          kinds_.gathers.emplace(node, std::move(*gather));
+          why.clear();
+        }
+      }
+      if (!why.empty() && options_.joins) {
+        if (auto join = find_join(graph_, node, &reason)) {
+          kinds_.joins.emplace(node, std::move(*join));
+          why.clear();
+        }
+      }
+      if (!why.empty() && options_.pools) {
+        if (auto pool = find_pool(graph_, node, &reason)) {
+          kinds_.pools.emplace(node, std::move(*pool));
+          why.clear();
+        }
       }
       if (why.empty()) {
         const graph::TensorMeta& out = value(graph_.nodes[n].outputs[0]).meta;
@@ -73,10 +102,13 @@ class Scheduler {
       }
       if (why.empty() && options_.unsupported_types) why = unsupported(node);
       if (why.empty()) {
-        reads_[n] = is_row(node) ? row_operands(graph_, node) : pointwise_operands(graph_, node);
+        kinds_.reads[n] = operands_of(node);
       } else {
-        is_row_.erase(node);
-        reads_[n] = argument_values(graph_.nodes[n]);
+        kinds_.rows.erase(node);
+        kinds_.gathers.erase(node);
+        kinds_.joins.erase(node);
+        kinds_.pools.erase(node);
+        kinds_.reads[n] = argument_values(graph_.nodes[n]);
       }
     }
   }
@@ -91,7 +123,7 @@ class Scheduler {
       if (result_.extern_why[n].empty() || !why_not_product(graph_, node).empty()) continue;
       if (makes_tensor(graph_, node) && !options_.packed_products) continue;
       result_.extern_why[n] = "a product over memory";
-      reads_[n] = product_operands(graph_, node);
+      kinds_.reads[n] = product_operands(graph_, node);
       product_of_[n] = static_cast<int>(result_.products.size());
       result_.products.push_back(product_of(graph_, node));
     }
@@ -107,12 +139,17 @@ class Scheduler {
       }
     }
   }
-  /// Reads and writes memory, not tensors.
+  /// Reads and writes memory, not tensors. A gather's operands are tensors all the same.
   bool by_memory(int node) const {
     return result_.kernel_of[static_cast<size_t>(node)] >= 0 || product_of_[static_cast<size_t>(node)] >= 0;
   }
 
-  bool is_row(int node) const { return is_row_.contains(node); }
+  std::vector<ValueId> operands_of(int node) const {
+    if (const Gather* gather = kinds_.gather_of(node)) return {gather->index, gather->table};
+    if (const Join* join = kinds_.join_of(node)) return join->operands;
+    if (const Pool* pool = kinds_.pool_of(node)) return {pool->input};
+    return kinds_.is_row(node) ? row_operands(graph_, node) : pointwise_operands(graph_, node);
+  }
 
   /// Lowers the node alone to see which register types it needs.
   std::string unsupported(int node) const {
@@ -135,16 +172,10 @@ class Scheduler {
     users_.resize(graph_.values.size());
     is_output_.assign(graph_.values.size(), false);
     for (size_t n = 0; n < count(); ++n) {
-      for (const ValueId id : reads_[n]) users_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
+      for (const ValueId id : kinds_.reads[n]) users_[static_cast<size_t>(id)].push_back(static_cast<int>(n));
     }
     for (const ValueId id : graph_.outputs) is_output_[static_cast<size_t>(id)] = true;
   }
-
-  /// A value's memory as part of another value's: itself, or through views the tensor that they are of.
-  struct Place {
-    ValueId value;
-    int64_t offset = 0;  ///< in elements
-  };
 
   bool is_view(const graph::Node& node) const {
     if (!node.op || node.op->kind != graph::OpKind::kView || node.mutates || node.args.empty() ||
@@ -172,7 +203,8 @@ class Scheduler {
             const auto& users = users_[static_cast<size_t>(id)];
             return !is_output_[static_cast<size_t>(id)] &&
                    std::all_of(users.begin(), users.end(), [&](int user) {
-                     return by_memory(user) || elided_[static_cast<size_t>(user)];
+                     return (by_memory(user) && !kinds_.gather_of(user)) ||
+                            elided_[static_cast<size_t>(user)];
                    });
           });
     }
@@ -191,14 +223,17 @@ class Scheduler {
   /// Buffers of a kernel over `nodes`: values read from outside and values needed outside.
   int buffers_of(const std::vector<int>& nodes) const {
     std::set<ValueId> buffers;
+    int more = 0;  // each gather has the table for itself, each tap of a window is a buffer
     for (const int node : nodes) {
-      for (const ValueId id : reads_[static_cast<size_t>(node)]) {
+      more += kinds_.gather_of(node) != nullptr;
+      if (const Pool* pool = kinds_.pool_of(node)) more += static_cast<int>(pool->tap_count());
+      for (const ValueId id : kinds_.reads[static_cast<size_t>(node)]) {
         if (!made_in(id, nodes)) buffers.insert(id);
       }
       const ValueId out = graph_.nodes[static_cast<size_t>(node)].outputs[0];
       if (needed_outside(out, nodes)) buffers.insert(out);
     }
-    return static_cast<int>(buffers.size());
+    return static_cast<int>(buffers.size()) + more;
   }
   bool made_in(ValueId id, const std::vector<int>& nodes) const {
     return std::binary_search(nodes.begin(), nodes.end(), static_cast<int>(value(id).producer));
@@ -210,44 +245,49 @@ class Scheduler {
            });
   }
 
-  /// What a group works over.
-  struct Space {
-    std::vector<int64_t> shape;
-    std::optional<RowSpace> rows;  ///< over `shape`, when there are reductions
-  };
   Space space_of(int node) const {
-    if (!is_row(node)) return {shape_of(node), {}};
+    if (const Join* join = kinds_.join_of(node)) return join_space(shape_of(node), *join);
+    if (const Pool* pool = kinds_.pool_of(node)) return {shape_of(node), {}, pool->cuts, {}};
+    if (!kinds_.is_row(node)) return {shape_of(node), {}, {}, {}};
     RowSpace rows = row_space(graph_, node);
     std::vector<int64_t> shape = rows.shape;
-    return {std::move(shape), std::move(rows)};
+    return {std::move(shape), std::move(rows), {}, {}};
   }
-  /// The space of both groups together, if there is one.
-  static std::optional<Space> joined(const Space& a, const Space& b) {
-    if (a.rows && b.rows) return *a.rows == *b.rows ? std::optional(a) : std::nullopt;
-    if (a.shape == b.shape) return a.rows ? a : b;
-    const Space& wide = a.rows ? a : b;
-    const Space& narrow = a.rows ? b : a;
-    if (!wide.rows || !wide.rows->has_results()) return {};
-    return narrow.shape == wide.rows->kept_shape() || narrow.shape == wide.rows->dropped_shape()
-               ? std::optional(wide)
-               : std::nullopt;
-  }
-  /// True when the node has one result for all reduced elements of the space.
   bool is_result(const Space& space, int node) const {
-    if (!space.rows) return false;
-    return is_row(node) ? row_reduces(graph_, node) : shape_of(node) != space.shape;
+    return schedule::is_result(graph_, kinds_, space, node);
+  }
+  /// Who computes what: values go between nodes over the shape, between those of one part, and from a part to
+  /// its operand of the join; gathers and windows read tensors.
+  bool parts_fit(const Space& space, const std::vector<int>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(), [&](int node) {
+      const Part* part = space.part_of(node);
+      const bool walks = kinds_.join_of(node) || kinds_.pool_of(node), looks_up = kinds_.gather_of(node);
+      if (part ? walks : (walks || looks_up) && shape_of(node) != space.shape) return false;
+      const auto& reads = kinds_.reads[static_cast<size_t>(node)];
+      for (size_t k = 0; k < reads.size(); ++k) {
+        if (!made_in(reads[k], nodes)) continue;
+        const Part* from = space.part_of(value(reads[k]).producer);
+        const bool fits = kinds_.join_of(node)
+                              ? from && *from == Part{node, k}
+                              : (from == nullptr) == (part == nullptr) && (!part || *from == *part);
+        if (!fits || looks_up || kinds_.pool_of(node)) return false;
+      }
+      return true;
+    });
   }
   /// In a group, a value read by a node must be what the node's own walk of it gives.
   bool edges_fit(const Space& space, const std::vector<int>& nodes) const {
+    if (!parts_fit(space, nodes)) return false;
     if (!space.rows) return true;
     for (const int node : nodes) {
-      const bool result = is_result(space, node) && !is_row(node);
-      for (size_t k = 0; k < reads_[static_cast<size_t>(node)].size(); ++k) {
-        const ValueId id = reads_[static_cast<size_t>(node)][k];
+      if (space.part_of(node) || kinds_.join_of(node)) continue;
+      const bool result = is_result(space, node) && !kinds_.is_row(node);
+      for (size_t k = 0; k < kinds_.reads[static_cast<size_t>(node)].size(); ++k) {
+        const ValueId id = kinds_.reads[static_cast<size_t>(node)][k];
         if (!made_in(id, nodes)) continue;
         const int producer = value(id).producer;
         const auto& sizes = shape_of(producer);
-        if (is_row(node)) {
+        if (kinds_.is_row(node)) {
           if (k != 0 || is_result(space, producer) || sizes != space.shape) return false;
         } else if (result) {
           if (sizes != shape_of(node)) return false;
@@ -276,16 +316,20 @@ class Scheduler {
     return static_cast<int>(all.size()) * 6 <= options_.max_insts;
   }
 
+  int weight_of(int node) const {
+    if (const Gather* gather = kinds_.gather_of(node)) return gather->each ? 0 : 1;
+    if (kinds_.pool_of(node)) return 2;
+    return kinds_.is_row(node) ? row_weight(graph_, node) : 1;
+  }
   int weight_of(const std::vector<int>& nodes) const {
-    int weight = 0;
-    for (const int node : nodes) weight += is_row(node) ? row_weight(graph_, node) : 1;
-    return weight;
+    return std::accumulate(nodes.begin(), nodes.end(), 0,
+                           [&](int weight, int node) { return weight + weight_of(node); });
   }
   /// Reads what a product made or makes what one reads, perhaps through views: as a kernel it needs no tensor
   /// for that.
   bool beside_product(const std::vector<int>& nodes) const {
     return std::any_of(nodes.begin(), nodes.end(), [&](int node) {
-      const auto& reads = reads_[static_cast<size_t>(node)];
+      const auto& reads = kinds_.reads[static_cast<size_t>(node)];
       return std::any_of(reads.begin(), reads.end(), [&](ValueId id) { return made_by_product(id); }) ||
              read_by_product(graph_.nodes[static_cast<size_t>(node)].outputs[0]);
     });
@@ -294,7 +338,7 @@ class Scheduler {
   bool has_large_result(const std::vector<int>& nodes) const {
     return options_.large_result > 0 && std::any_of(nodes.begin(), nodes.end(), [&](int node) {
              const graph::TensorMeta& out = value(graph_.nodes[static_cast<size_t>(node)].outputs[0]).meta;
-             const auto& reads = reads_[static_cast<size_t>(node)];
+             const auto& reads = kinds_.reads[static_cast<size_t>(node)];
              return out.numel() * graph::item_size(out.dtype) >= options_.large_result &&
                     std::all_of(reads.begin(), reads.end(), [&](ValueId id) {
                       const graph::TensorMeta& meta = value(id).meta;
@@ -338,13 +382,16 @@ class Scheduler {
       int unit = grouper.add(node);
       if (!result_.extern_why[n].empty()) continue;
       spaces[unit] = space_of(node);
-      if (!options_.fuse) continue;
-      for (const ValueId id : reads_[n]) {
-        const int producer = value(id).producer;
+      if (!options_.fuse || kinds_.gather_of(node) || kinds_.pool_of(node)) continue;
+      for (size_t k = 0; k < kinds_.reads[n].size(); ++k) {
+        const int producer = value(kinds_.reads[n][k]).producer;
         if (producer < 0 || !result_.extern_why[static_cast<size_t>(producer)].empty()) continue;
         const int other = grouper.unit_of(producer);
         if (other == unit) continue;
-        const auto space = joined(spaces[unit], spaces[other]);
+        const Join* join = kinds_.join_of(node);
+        const auto space =
+            join ? joined_as_part(spaces[unit], node, *join, k, spaces[other], grouper.nodes(other))
+                 : joined(spaces[unit], spaces[other]);
         if (!space || wastes_threads(*space) || !fits_together(grouper, unit, other, *space)) continue;
         const int both = grouper.join(unit, other);
         if (both < 0) continue;
@@ -378,6 +425,7 @@ class Scheduler {
   void find_storage(size_t v, int own, Storage& storage) const {
     for (const int user : users_[v]) {
       const int kernel = result_.kernel_of[static_cast<size_t>(user)];
+      if (kinds_.gather_of(user)) storage = Storage::kTensor;
       if (by_memory(user)) {
         if ((kernel < 0 || kernel != own) && storage == Storage::kNone) storage = Storage::kScratch;
         continue;
@@ -413,121 +461,60 @@ class Scheduler {
     }
   }
 
-  /// Strides of a tensor over the dims of a group's loops, as operand `k` of a node or (k < 0) as its result.
-  std::vector<int64_t> strides_in(const Space& space, int node, int k, const graph::TensorMeta& meta) const {
-    if (!space.rows) return broadcast_strides(meta.sizes, meta.strides, space.shape);
-    std::vector<int64_t> strides;
-    if (k >= 0 && is_row(node)) {
-      strides = row_operand_strides(graph_, node, static_cast<size_t>(k), meta);
-    } else if (is_result(space, node)) {
-      const auto& own = shape_of(node);
-      const std::vector<int64_t> over = broadcast_strides(meta.sizes, meta.strides, own);
-      strides = space.rows->result_strides(own, over);
-    } else {
-      strides = broadcast_strides(meta.sizes, meta.strides, space.shape);
-    }
-    return space.rows->split_strides(std::move(strides));
-  }
-
-  void make_kernel(const std::vector<int>& nodes, const Space& space) {
-    Kernel kernel;
-    kernel.nodes = nodes;
-    Builder builder(kernel.insts);
-    std::unordered_map<ValueId, int> inst_of;
-    std::map<std::pair<ValueId, std::vector<int64_t>>, int> loads;
-    for (const int node : nodes) {
-      std::vector<int> operands;
-      for (size_t k = 0; k < reads_[static_cast<size_t>(node)].size(); ++k) {
-        const ValueId id = reads_[static_cast<size_t>(node)][k];
-        const auto known = inst_of.find(id);
-        if (known != inst_of.end()) {
-          operands.push_back(known->second);
-          continue;
-        }
-        const graph::TensorMeta& meta = value(id).meta;
-        std::vector<int64_t> strides = strides_in(space, node, static_cast<int>(k), meta);
-        const auto [at, fresh] = loads.try_emplace({id, strides}, -1);
-        if (fresh) {
-          const Place& place = places_[static_cast<size_t>(id)];
-          kernel.inputs.push_back({place.value, meta.dtype, std::move(strides), place.offset});
-          builder.set_node(node);
-          at->second = builder.load(static_cast<int>(kernel.inputs.size()) - 1, meta.dtype);
-        }
-        operands.push_back(at->second);
-      }
-      inst_of[graph_.nodes[static_cast<size_t>(node)].outputs[0]] =
-          is_row(node) ? lower_row_node(graph_, node, operands, builder)
-                       : lower_node(graph_, node, operands, builder);
-    }
-    const auto store = [&](int node) {
-      const ValueId id = graph_.nodes[static_cast<size_t>(node)].outputs[0];
-      const graph::TensorMeta& meta = value(id).meta;
-      kernel.outputs.push_back({{id, meta.dtype, strides_in(space, node, -1, meta)}, inst_of[id]});
-    };
-    for (const int node : nodes) {
-      const ValueId id = graph_.nodes[static_cast<size_t>(node)].outputs[0];
-      if (result_.storage[static_cast<size_t>(id)] != Storage::kNone) store(node);
-    }
-    if (kernel.outputs.empty()) {
-      // Nobody looks at the result; it is still computed, as the last node's value.
-      const ValueId id = graph_.nodes[static_cast<size_t>(nodes.back())].outputs[0];
-      result_.storage[static_cast<size_t>(id)] = Storage::kScratch;
-      store(nodes.back());
-    }
-    drop_unused(kernel);
-    if (space.rows) {
-      make_row_loops(space.rows->dims(), space.rows->reduced, kernel);
-    } else {
-      make_loops(space.shape, kernel);
-      if (options_.tiles) make_tiles(kernel);
-    }
-    kernel.name = name_of(nodes) + "_" + std::to_string(result_.kernels.size());
-    result_.kernels.push_back(std::move(kernel));
-  }
-
-  std::string name_of(const std::vector<int>& nodes) const {
-    constexpr size_t kMaxNamed = 4;
-    std::string name;
-    for (size_t i = 0; i < nodes.size() && i < kMaxNamed; ++i) {
-      if (!name.empty()) name += '_';
-      name += graph_.nodes[static_cast<size_t>(nodes[i])].op->name;
-    }
-    return name;
-  }
-
   void sort() {
-    // Units: kernels first, then extern nodes.
-    const size_t kernels = groups_.size();
+    // Units: groups first, then extern nodes, then the checks of nodes in groups.
+    const size_t groups = groups_.size();
     const auto unit_of = [&](int node) {
-      const int kernel = result_.kernel_of[static_cast<size_t>(node)];
-      return kernel >= 0 ? static_cast<size_t>(kernel) : kernels + static_cast<size_t>(node);
+      const int group = result_.kernel_of[static_cast<size_t>(node)];
+      return group >= 0 ? static_cast<size_t>(group) : groups + static_cast<size_t>(node);
     };
-    const size_t units = kernels + count();
+    const size_t checks = groups + count(), units = checks + count();
     std::vector<std::set<size_t>> after(units);
     std::vector<int> waiting(units, 0);
+    const auto follow = [&](size_t from, size_t to) {
+      if (from != to && after[from].insert(to).second) ++waiting[to];
+    };
+    const auto is_checked = [&](size_t n) {
+      return result_.kernel_of[n] >= 0 && kinds_.gather_of(static_cast<int>(n)) != nullptr;
+    };
     for (size_t n = 0; n < count(); ++n) {
       const size_t to = unit_of(static_cast<int>(n));
       for (const int earlier : before_[n]) {
         const size_t from = unit_of(earlier);
-        if (from != to && after[from].insert(to).second) ++waiting[to];
+        follow(from, to);
+        if (is_checked(n)) follow(from, checks + n);
       }
+      if (is_checked(n)) follow(checks + n, to);
     }
     const auto place = [&](size_t unit) {
-      return unit < kernels ? groups_[unit].back() : static_cast<int>(unit - kernels);
+      if (unit < groups) return groups_[unit].back();
+      return static_cast<int>(unit < checks ? unit - groups : unit - checks);
     };
     using Entry = std::pair<int, size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     for (size_t unit = 0; unit < units; ++unit) {
-      const bool real = unit < kernels || result_.kernel_of[unit - kernels] < 0;
+      const bool real =
+          unit < groups || (unit < checks ? result_.kernel_of[unit - groups] < 0 : is_checked(unit - checks));
       if (real && waiting[unit] == 0) ready.emplace(place(unit), unit);
     }
     while (!ready.empty()) {
       const size_t unit = ready.top().second;
       ready.pop();
       Step step;
-      (unit < kernels ? step.kernel : step.node) = static_cast<int>(unit < kernels ? unit : unit - kernels);
-      if (step.node >= 0) step.product = product_of_[static_cast<size_t>(step.node)];
-      if (step.kernel >= 0 || !elided_[static_cast<size_t>(step.node)])
+      if (unit < groups) {
+        for (size_t k = first_kernel_[unit]; k < first_kernel_[unit + 1]; ++k) {
+          step.kernel = static_cast<int>(k);
+          result_.order.push_back(step);
+        }
+      } else if (unit < checks) {
+        step.node = place(unit);
+        step.product = product_of_[static_cast<size_t>(step.node)];
+      } else {
+        step.check = place(unit);
+        const Gather& gather = *kinds_.gather_of(step.check);
+        step.range = {gather.index, gather.wraps ? -gather.extent : 0, gather.extent - 1};
+      }
+      if (step.check >= 0 || (step.node >= 0 && !elided_[static_cast<size_t>(step.node)]))
         result_.order.push_back(std::move(step));
       for (const size_t next : after[unit]) {
         if (--waiting[next] == 0) ready.emplace(place(next), next);
@@ -550,8 +537,10 @@ class Scheduler {
         const Product& product = result_.products[static_cast<size_t>(step.product)];
         for (const Matrix* matrix : {&product.out, &product.a, &product.b, &product.bias})
           note(matrix->value);
+      } else if (step.check >= 0) {
+        for (const ValueId id : kinds_.reads[static_cast<size_t>(step.check)]) note(id);
       } else {
-        for (const ValueId id : reads_[static_cast<size_t>(step.node)]) note(id);
+        for (const ValueId id : kinds_.reads[static_cast<size_t>(step.node)]) note(id);
         for (const ValueId id : graph_.nodes[static_cast<size_t>(step.node)].outputs) note(id);
       }
     }
@@ -565,16 +554,16 @@ class Scheduler {
   const Graph& graph_;
   const Options& options_;
   Schedule result_;
-  std::vector<std::vector<ValueId>> reads_;
+  NodeKinds kinds_;
   std::vector<std::vector<int>> before_;
   std::vector<std::vector<int>> users_;
   std::vector<bool> is_output_;
   std::vector<std::vector<int>> groups_;
   std::vector<Space> group_spaces_;
-  std::vector<Place> places_;    ///< per value
-  std::vector<bool> elided_;     ///< per node
-  std::vector<int> product_of_;  ///< per node: into Schedule::products, or -1
-  std::set<int> is_row_;
+  std::vector<Place> places_;         ///< per value
+  std::vector<bool> elided_;          ///< per node
+  std::vector<int> product_of_;       ///< per node: into Schedule::products, or -1
+  std::vector<size_t> first_kernel_;  ///< per group, and their number: kernel_of holds groups until the end
 };
 
 std::string numbers(const std::vector<graph::ValueId>& ids) {
@@ -598,6 +587,10 @@ std::string print_order(const Schedule& schedule, const Graph& graph) {
       text += "multiply n" + std::to_string(step.node) + ' ' +
               graph.nodes[static_cast<size_t>(step.node)].name + "  ; " +
               print(schedule.products[static_cast<size_t>(step.product)]);
+    } else if (step.check >= 0) {
+      text += "check n" + std::to_string(step.check) + ' ' +
+              graph.nodes[static_cast<size_t>(step.check)].name + "  ; v" + std::to_string(step.range.index) +
+              " in " + std::to_string(step.range.first) + ".." + std::to_string(step.range.last);
     } else {
       const size_t node = static_cast<size_t>(step.node);
       text += "call n" + std::to_string(step.node) + ' ' + graph.nodes[node].name + "  ; " +

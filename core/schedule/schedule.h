@@ -28,6 +28,14 @@ struct Options {
   /// Matrix products are calls over memory (Schedule::products), which the target runs.
   bool products = false;
   bool packed_products = false;  ///< those with packed weights, too
+  /// Embedding, index_select, gather and x[index] are parts of kernels (the target's emitter knows kLoadAt
+  /// and its plan the checks of Step).
+  bool gathers = false;
+  /// Cat, stack and their kin are parts of kernels: each writes its own part of the result (Buffer::offset),
+  /// which is made before the first.
+  bool joins = false;
+  /// Pooling over windows, at their edges by kernels of their own, is a part of kernels.
+  bool pools = false;
   /// Threads that run a kernel: with more than one, a reduction to a few numbers is left to PyTorch.
   int threads = 1;
   /// Register types the target can't do (bit `1 << RegType`); nodes that need one stay extern.
@@ -37,11 +45,21 @@ struct Options {
   int max_insts = 400;
 };
 
+/// Elements of an index tensor that are in range.
+struct IndexRange {
+  graph::ValueId index = graph::kNoValue;
+  int64_t first = 0, last = 0;
+};
+
 /// One step of a plan.
 struct Step {
-  int kernel = -1;                   ///< index into Schedule::kernels, or -1
-  int product = -1;                  ///< index into Schedule::products, or -1
-  int node = -1;                     ///< extern node or that of the product, or -1
+  int kernel = -1;   ///< index into Schedule::kernels, or -1
+  int product = -1;  ///< index into Schedule::products, or -1
+  int node = -1;     ///< extern node or that of the product, or -1
+  /// A node of a later kernel: its index must lie in `range`, else the node itself is called to raise what
+  /// eager raises; its operands are tensors.
+  int check = -1;
+  IndexRange range;
   std::vector<graph::ValueId> dies;  ///< values nobody needs after this step (no graph inputs or outputs)
 };
 
@@ -57,7 +75,7 @@ struct Schedule {
   std::vector<Kernel> kernels;
   std::vector<Product> products;
   std::vector<Step> order;
-  std::vector<int> kernel_of;           ///< per node: its kernel or -1
+  std::vector<int> kernel_of;           ///< per node: the first kernel of its group, or -1
   std::vector<std::string> extern_why;  ///< per node: why it is in no kernel, "" if it is in one
   std::vector<Storage> storage;         ///< per value
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "core/graph/op_table.h"
 #include "core/graph/passes/pure.h"
@@ -8,10 +10,15 @@
 namespace breakline::graph {
 namespace {
 
+/// Views that become copies where no view fits, element by element. Others make a tensor of as many elements
+/// with an order of its own (x[index]).
+constexpr std::array<std::string_view, 4> kReshapes = {"reshape", "reshape_as", "flatten", "ravel"};
+
 /// A reshape that had to copy.
 bool copies(const Rewrite& r, const Node& node) {
-  if (!node.op || node.op->kind != OpKind::kView || node.mutates || node.multi || node.outputs.size() != 1 ||
-      node.outputs[0] == kNoValue || node.args.empty() || !node.args[0].is_value())
+  if (!node.op || std::find(kReshapes.begin(), kReshapes.end(), node.op->name) == kReshapes.end() ||
+      node.mutates || node.multi || node.outputs.size() != 1 || node.outputs[0] == kNoValue ||
+      node.args.empty() || !node.args[0].is_value())
     return false;
   const Value &out = r.value(node.outputs[0]), &x = r.value(node.args[0].id());
   return out.storage >= 0 && x.storage >= 0 && out.storage != x.storage && out.meta.plain && x.meta.plain &&

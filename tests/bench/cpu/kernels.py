@@ -2,7 +2,7 @@
 """Kernels against what the machine can do, in one run on one thread: copy bandwidth, a hand-written loop, FMA peak; compile time of a
 kernel; page faults of a call. Prints ratios; nothing is asserted.
 
-    build/bin/breakline python tests/bench/cpu/kernels.py [--large N]
+    build/bin/breakline python tests/bench/cpu/kernels.py [--large N] [--moving] [--inductor]
 """
 
 import argparse
@@ -145,6 +145,56 @@ def compute_bound(library):
               f"{100 * (with_epilogue / without - 1):.1f} %")
 
 
+def moving_cases():
+    """(name, function, inputs): ops that read at indices, join and pool, among others."""
+    tokens, places, ids = torch.randn(50257, 256), torch.randn(1024, 256), torch.randint(0, 50257, (1, 128))
+    weight, bias = torch.randn(256), torch.randn(256)
+    a, b, q = torch.randn(64, 300), torch.randn(64, 212), torch.randn(1, 8, 128, 64)
+    cos, sin = torch.randn(128, 64), torch.randn(128, 64)
+    image, at = torch.randn(1, 64, 64, 64), torch.randint(0, 512, (512, 512))
+    table = torch.randn(512, 512)
+
+    def embed(ids, tokens, places, weight, bias):
+        x = F.embedding(ids, tokens) + F.embedding(torch.arange(ids.shape[1]), places)
+        return F.layer_norm(x, (256,), weight, bias)
+
+    def rotary(q, cos, sin):
+        low, high = q.chunk(2, -1)
+        return q * cos + torch.cat([-high, low], -1) * sin
+
+    def pooled(x):
+        return F.max_pool2d(x, 3, 2, 1).relu()
+
+    return [("embedding, positions, layer norm", embed, (ids, tokens, places, weight, bias)),
+            ("x[index], relu", lambda x, i: x[i].relu(), (table, at[0])),
+            ("gather, add, relu", lambda x, i: (x.gather(1, i) + 1).relu(), (table, at)),
+            ("cat, relu", lambda a, b: torch.cat([a, b], 1).relu(), (a, b)),
+            ("rotary", rotary, (q, cos, sin)),
+            ("max_pool2d 3x3, relu", pooled, (image,)),
+            ("the same, channels last", pooled, (image.contiguous(memory_format=torch.channels_last),)),
+            ("avg_pool2d 2x2", lambda x: F.avg_pool2d(x, 2), (image,))]
+
+
+def moving(inductor):
+    for name, function, inputs in moving_cases():
+        eager, _ = best(lambda: function(*inputs))
+        ours = compiled(function, *inputs)
+        least, _ = best(lambda: ours(*inputs))
+        line = f"{name:34} {least:8.1f} us  {eager / least:6.2f}x eager"
+        if inductor:
+            other = inductor_of(function, inputs)
+            theirs, _ = best(lambda: other(*inputs))
+            line += f"  {theirs / least:6.2f}x Inductor"
+        print(line)
+
+
+def inductor_of(function, inputs):
+    torch._dynamo.reset()
+    result = torch.compile(function)
+    result(*inputs)
+    return result
+
+
 def compile_times():
     x = torch.randn(64, 256)
     made = []
@@ -180,12 +230,17 @@ def faults():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--large", type=int, default=1 << 24)
+    parser.add_argument("--inductor", action="store_true", help="torch.compile beside the ops that read at indices, join and pool")
+    parser.add_argument("--moving", action="store_true", help="only the ops that read at indices, join and pool")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"1 thread, PyTorch {torch.__version__}, load {os.getloadavg()[0]:.2f}")
     with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+        if arguments.moving:
+            return moving(arguments.inductor)
         library = hand_written(folder)
+        moving(arguments.inductor)
         compile_times()
         memory_bound(arguments.large)
         in_cache(library)

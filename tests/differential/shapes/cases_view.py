@@ -50,6 +50,25 @@ def random_index(m, sizes):
     return tuple(items)
 
 
+def tensor_index(m, sizes):
+    """Some dims indexed by tensors of any layout, the others whole, cut or gone."""
+    shape = [m.rng.randint(1, 3) for _ in range(m.rng.randint(1, 3))]
+
+    def index():
+        narrow = shape[m.rng.randrange(len(shape)):] if m.chance(0.2) else [1 if m.chance(0.2) else n for n in shape]
+        like = m.tensor(narrow, torch.int64, grad=False)
+        zeros = torch.zeros(like.untyped_storage().nbytes() // 8, dtype=torch.int64)
+        return zeros.as_strided(like.shape, like.stride()).to(torch.int32 if m.chance(0.2) else torch.int64)
+
+    if m.chance(0.3):
+        return index()
+    at = m.rng.sample(range(len(sizes)), m.rng.randint(1, min(len(sizes), 3)))
+    items = [index() if d in at else m.rng.choice([slice(None), slice(None), slice(0, None, 2), 0]) for d in range(len(sizes))]
+    if m.chance(0.2):
+        items.insert(m.rng.randint(0, len(items)), None)
+    return tuple(items)
+
+
 def cases(m):
     tensor = torch.Tensor
     for _ in range(12):
@@ -106,6 +125,8 @@ def cases(m):
         index = random_index(m, s)
         yield "getitem", operator.getitem, [x, index], {}
         yield "getitem", tensor.__getitem__, [x, index], {}
+        if n and rank:
+            yield "getitem", operator.getitem, [x, tensor_index(m, s)], {}
         yield from conversions(m, x, s)
 
 

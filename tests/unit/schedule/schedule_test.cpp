@@ -30,6 +30,9 @@ const graph::OpRow kMulRow{.name = "mul", .kind = graph::OpKind::kPointwise, .sc
 const graph::OpRow kExpRow{.name = "exp", .kind = graph::OpKind::kPointwise, .scalar = ScalarFn::kExp};
 const graph::OpRow kDivRow{
     .name = "floor_divide", .kind = graph::OpKind::kPointwise, .scalar = ScalarFn::kFloorDiv};
+const graph::OpRow kEmbeddingRow{.name = "embedding", .kind = graph::OpKind::kEmbedding};
+const graph::OpRow kCatRow{.name = "cat", .kind = graph::OpKind::kMovement};
+const graph::OpRow kPoolRow{.name = "max_pool1d", .kind = graph::OpKind::kPool};
 const graph::OpRow kSumRow{.name = "sum", .kind = graph::OpKind::kReduction};
 
 struct Maker {
@@ -108,6 +111,61 @@ class ScheduleTest : public QObject {
                                                        "  %2 = f32 mul %0, %1  ; n0\n"
                                                        "  %3 = f32 exp %2  ; n1\n"
                                                        "  v2 <- %3 float32 strides [1]\n"));
+  }
+
+  void a_gather_is_checked_before_its_kernel() {
+    Maker m;
+    const ValueId table = m.input({10, 8}), ids = m.input({3}, DType::kInt64);
+    const ValueId e = m.op(kEmbeddingRow, {v(table), v(ids)}, {3, 8});
+    const ValueId out = m.op(kExpRow, {v(e)}, {3, 8});
+    m.g.outputs = {out};
+    QVERIFY(build_schedule(m.g).kernels.empty());  // not where the target has no gathers
+    Options options;
+    options.gathers = true;
+    const Schedule s = build_schedule(m.g, options);
+    QCOMPARE(s.order.size(), size_t{2});
+    QCOMPARE(s.order[0].check, 0);
+    QCOMPARE(s.order[0].range.index, ids);
+    QCOMPARE(s.order[0].range.first, int64_t{0});
+    QCOMPARE(s.order[0].range.last, int64_t{9});
+    QCOMPARE(s.order[1].kernel, 0);
+    QCOMPARE(QString::fromStdString(verify(s.kernels[0])), QString());
+  }
+
+  void each_operand_of_a_join_is_a_kernel_with_what_makes_it() {
+    Maker m;
+    const ValueId x = m.input({2, 3}), y = m.input({2, 5});
+    const ValueId a = m.op(kExpRow, {v(x)}, {2, 3});
+    Arg list;
+    list.v = graph::ArgSeq{graph::ArgSeq::kList, {v(a), v(y)}};
+    const ValueId both = m.op(kCatRow, {list, number(int64_t{1})}, {2, 8});
+    const ValueId out = m.op(kMulRow, {v(both), number(2.0)}, {2, 8});
+    m.g.outputs = {out};
+    Options options;
+    options.joins = true;
+    const Schedule s = build_schedule(m.g, options);
+    QCOMPARE(s.kernels.size(), size_t{2});
+    QCOMPARE(s.kernels[0].nodes, (std::vector<int>{0, 1, 2}));
+    QCOMPARE(s.kernels[1].nodes, (std::vector<int>{1, 2}));
+    QCOMPARE(s.kernels[1].outputs[0].buffer.value, out);
+    QCOMPARE(s.kernels[1].outputs[0].buffer.offset, int64_t{3});
+    QCOMPARE(s.kernels[1].outputs[0].buffer.strides, (std::vector<int64_t>{8, 1}));
+    for (const Kernel& kernel : s.kernels) QCOMPARE(QString::fromStdString(verify(kernel)), QString());
+  }
+
+  void the_edges_of_a_pooling_are_kernels_of_their_own() {
+    Maker m;
+    const ValueId x = m.input({2, 8});
+    const ValueId out = m.op(kPoolRow, {v(x), number(int64_t{3}), number(int64_t{2}), number(int64_t{1})}, {2, 4});
+    m.g.outputs = {out};
+    Options options;
+    options.pools = true;
+    const Schedule s = build_schedule(m.g, options);
+    QCOMPARE(s.kernels.size(), size_t{2});  // the first window lacks a tap
+    QCOMPARE(s.kernels[0].inputs.size(), size_t{2});
+    QCOMPARE(s.kernels[1].inputs.size(), size_t{3});
+    QCOMPARE(s.kernels[1].inputs[0].offset, int64_t{1});
+    QCOMPARE(s.kernels[1].inputs[0].strides, (std::vector<int64_t>{8, 2}));
   }
 
   void a_single_node_stays_extern_unless_asked_for() {
