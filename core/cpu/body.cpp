@@ -14,15 +14,45 @@ using schedule::RegType;
 
 bool is_dear(Op op) { return (op >= Op::kExp && op <= Op::kPow) || op == Op::kRem; }
 
+unsigned least_lanes(const schedule::Kernel& kernel, const HostTarget& host) {
+  int widest = 4;
+  for (const Inst& inst : kernel.insts) widest = std::max(widest, schedule::reg_size(inst.type));
+  return static_cast<unsigned>(std::max(host.vector_bytes / widest, 2));
+}
+
 unsigned usual_lanes(const schedule::Kernel& kernel, const HostTarget& host) {
   constexpr size_t kFew = 14;
-  int widest = 4;
   bool short_body = kernel.insts.size() <= kFew;
-  for (const Inst& inst : kernel.insts) {
-    widest = std::max(widest, schedule::reg_size(inst.type));
-    short_body &= !is_dear(inst.op);
+  for (const Inst& inst : kernel.insts) short_body &= !is_dear(inst.op);
+  return std::clamp((short_body ? 4 : 2) * least_lanes(kernel, host), 4U, 64U);
+}
+
+void set_attributes(llvm::Function& function, const HostTarget& host) {
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  if (host.vector_bytes != 64) return;
+  function.addFnAttr("prefer-vector-width", "512");
+  function.addFnAttr("min-legal-vector-width", "512");
+}
+
+std::unique_ptr<llvm::Module> emit_math(const MathFunction& math, const HostTarget& host,
+                                        llvm::LLVMContext& context) {
+  auto module = std::make_unique<llvm::Module>(math.symbol(), context);
+  llvm::IRBuilder<> b(context);
+  Type* vector = llvm::FixedVectorType::get(b.getFloatTy(), math.lanes);
+  const std::vector<Type*> types(static_cast<size_t>(schedule::op_arity(math.op)), vector);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(vector, types, false),
+                                          llvm::GlobalValue::ExternalLinkage, math.symbol(), *module);
+  set_attributes(*function, host);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  Value* scratch[2];
+  for (Value*& slot : scratch) {
+    llvm::AllocaInst* made = b.CreateAlloca(llvm::FixedVectorType::get(b.getDoubleTy(), math.lanes));
+    made->setAlignment(llvm::Align(64));
+    slot = made;
   }
-  return static_cast<unsigned>(std::clamp((short_body ? 4 : 2) * host.vector_bytes / widest, 4, 64));
+  VectorMath code(b, math.lanes, host.fma, Tier::kBetter, scratch[0], scratch[1]);
+  b.CreateRet(code.call(math.op, function->getArg(0), types.size() > 1 ? function->getArg(1) : nullptr));
+  return module;
 }
 
 Type* BodyEmitter::memory_type(DType dtype) {
@@ -70,11 +100,7 @@ void BodyEmitter::make_function(const std::string& name) {
   Type* i64 = b_.getInt64Ty();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, *module_);
-  function_->addFnAttr(llvm::Attribute::NoUnwind);
-  if (host_.vector_bytes == 64) {
-    function_->addFnAttr("prefer-vector-width", "512");
-    function_->addFnAttr("min-legal-vector-width", "512");
-  }
+  set_attributes(*function_, host_);
   pointers_ = function_->getArg(0);
   begin_ = function_->getArg(1);
   end_ = function_->getArg(2);

@@ -18,16 +18,25 @@ bool is_dear(schedule::Op op);
 /// Elements of a vector: of short bodies without dear functions four registers of the widest type per value,
 /// else two, for independent work that hides latencies.
 unsigned usual_lanes(const schedule::Kernel& kernel, const HostTarget& host);
+/// Elements of one register of the widest type: vectors that the code generator has not to take apart.
+unsigned least_lanes(const schedule::Kernel& kernel, const HostTarget& host);
+
+/// What every function needs on `host`.
+void set_attributes(llvm::Function& function, const HostTarget& host);
+/// A module with one function `math.symbol()` of vectors in registers.
+std::unique_ptr<llvm::Module> emit_math(const MathFunction& math, const HostTarget& host,
+                                        llvm::LLVMContext& context);
 
 class BodyEmitter {
  protected:
   using Value = llvm::Value;
   using Type = llvm::Type;
 
-  BodyEmitter(const schedule::Kernel& kernel, const HostTarget& host, llvm::LLVMContext& context,
+  BodyEmitter(const schedule::Kernel& kernel, const HostTarget& host, Tier tier, llvm::LLVMContext& context,
               const std::string& name, unsigned lanes)
       : kernel_(kernel),
         host_(host),
+        tier_(tier),
         module_(std::make_unique<llvm::Module>(name, context)),
         b_(context),
         lanes_(lanes) {
@@ -74,6 +83,7 @@ class BodyEmitter {
 
   const schedule::Kernel& kernel_;
   const HostTarget& host_;
+  Tier tier_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> b_;
   unsigned lanes_;

@@ -23,8 +23,10 @@ using schedule::RegType;
 
 class Emitter final : BodyEmitter {
  public:
-  Emitter(const Kernel& kernel, const std::string& name, const HostTarget& host, llvm::LLVMContext& context)
-      : BodyEmitter(kernel, host, context, name, usual_lanes(kernel, host)) {
+  Emitter(const Kernel& kernel, const std::string& name, const HostTarget& host, Tier tier,
+          llvm::LLVMContext& context)
+      : BodyEmitter(kernel, host, tier, context, name,
+                    tier == Tier::kFirst ? least_lanes(kernel, host) : usual_lanes(kernel, host)) {
     for (const Buffer& buffer : kernel.inputs) buffers_.push_back({&buffer});
     for (const auto& store : kernel.outputs) buffers_.push_back({&store.buffer});
   }
@@ -60,7 +62,7 @@ class Emitter final : BodyEmitter {
       if (i >= input_count() || m.walked()) m.slot = slot(vector_of(memory_type(m.buffer->dtype)));
     }
     Type* widest = vector_of(b_.getDoubleTy());
-    math_ = std::make_unique<VectorMath>(b_, lanes_, host_.fma, slot(widest), slot(widest));
+    math_ = std::make_unique<VectorMath>(b_, lanes_, host_.fma, tier_, slot(widest), slot(widest));
   }
   /// Instructions that need no load with a step in the innermost dim.
   void find_invariants() {
@@ -329,9 +331,9 @@ class Emitter final : BodyEmitter {
 }  // namespace
 
 std::unique_ptr<llvm::Module> emit_kernel(const Kernel& kernel, const std::string& name,
-                                          const HostTarget& host, llvm::LLVMContext& context) {
-  if (kernel.reduce_count > 0) return emit_rows(kernel, name, host, context);
-  return Emitter(kernel, name, host, context).run();
+                                          const HostTarget& host, Tier tier, llvm::LLVMContext& context) {
+  if (kernel.reduce_count > 0) return emit_rows(kernel, name, host, tier, context);
+  return Emitter(kernel, name, host, tier, context).run();
 }
 
 }  // namespace breakline::cpu

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/cpu/jit.h"
+#include "core/cpu/body.h"
 
 namespace breakline::cpu {
 
@@ -16,8 +16,9 @@ namespace breakline::cpu {
 /// The innermost dim is cut into vectors. A vector's loads come either straight from memory or, at the end of
 /// a row, element by element through a stack slot; both ways meet in one body, so each element is computed by
 /// the same instructions wherever it lies. What depends on no loop variable of the innermost dim is computed
-/// once per row.
+/// once per row. Both tiers compute the same bits: where the width of a vector has a say in them
+/// (reductions), it is the same, too.
 std::unique_ptr<llvm::Module> emit_kernel(const schedule::Kernel& kernel, const std::string& name,
-                                          const HostTarget& host, llvm::LLVMContext& context);
+                                          const HostTarget& host, Tier tier, llvm::LLVMContext& context);
 
 }  // namespace breakline::cpu

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/cpu/background.h"
 #include "core/cpu/codegen.h"
@@ -44,10 +45,8 @@ class OrcJit final : public Jit {
       return nullptr;
     }
     auto self = std::make_unique<OrcJit>(describe_host(machine->getCPU()));
-    if (!(self->quick_ = Codegen::create(*machine, llvm::CodeGenOptLevel::None, self->host_, why)))
-      return nullptr;
-    if (!(self->better_ = Codegen::create(*machine, llvm::CodeGenOptLevel::Default, self->host_, why)))
-      return nullptr;
+    if (!(self->quick_ = Codegen::create(*machine, Tier::kFirst, self->host_, why))) return nullptr;
+    if (!(self->better_ = Codegen::create(*machine, Tier::kBetter, self->host_, why))) return nullptr;
     auto made = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!made) {
       *why = "LLVM could not start its JIT: " + text_of(made.takeError());
@@ -99,8 +98,10 @@ class OrcJit final : public Jit {
       made->tier = 1;
     }
     if (!made->run) {
-      auto object = quick_->object(kernel, "kernel", why);
-      if (!object || !(made->run = link(std::move(object), symbol, "kernel", why))) return nullptr;
+      std::vector<MathFunction> needs;
+      auto object = quick_->object(kernel, "kernel", why, &needs);
+      if (!object || !provide(needs, why) || !(made->run = link(std::move(object), symbol, "kernel", why)))
+        return nullptr;
       made->tier = 0;
       improver_.add([this, kernel, symbol, key, made] { improve(kernel, symbol, key, *made); });
     }
@@ -144,6 +145,20 @@ class OrcJit final : public Jit {
     }
   }
 
+  /// Makes math functions that first code calls, each once in the process. Under `lock_`.
+  bool provide(const std::vector<MathFunction>& needs, std::string* why) {
+    for (const MathFunction& math : needs) {
+      if (!provided_.insert(math.symbol()).second) continue;
+      auto object = quick_->object(math, why);
+      if (!object) return false;
+      if (auto error = jit_->addObjectFile(jit_->getMainJITDylib(), std::move(object))) {
+        *why = text_of(std::move(error));
+        return false;
+      }
+    }
+    return true;
+  }
+
   /// Loads an object into a library of its own, so that all of them may name their function alike.
   /// Thread-safe.
   KernelFunction link(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& library,
@@ -174,6 +189,7 @@ class OrcJit final : public Jit {
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::unordered_map<std::string, std::shared_ptr<CompiledKernel>> cache_;
   std::unordered_map<std::string, std::string> texts_;
+  std::unordered_set<std::string> provided_;  ///< math functions in the main library
   Background improver_;
 };
 

@@ -27,9 +27,9 @@ unsigned choose_lanes(const Kernel& kernel, const HostTarget& host) {
 
 class RowEmitter final : BodyEmitter {
  public:
-  RowEmitter(const Kernel& kernel, const std::string& name, const HostTarget& host,
+  RowEmitter(const Kernel& kernel, const std::string& name, const HostTarget& host, Tier tier,
              llvm::LLVMContext& context)
-      : BodyEmitter(kernel, host, context, name, choose_lanes(kernel, host)),
+      : BodyEmitter(kernel, host, tier, context, name, choose_lanes(kernel, host)),
         stages_(schedule::stages(kernel)),
         first_(static_cast<size_t>(kernel.reduce_begin)),
         end_dim_(first_ + static_cast<size_t>(kernel.reduce_count)),
@@ -183,7 +183,7 @@ class RowEmitter final : BodyEmitter {
     }
     Type* widest = vector_of(b_.getDoubleTy());
     Value *scratch_a = slot(widest), *scratch_b = slot(widest);
-    math_ = std::make_unique<VectorMath>(b_, lanes_, host_.fma, scratch_a, scratch_b);
+    math_ = std::make_unique<VectorMath>(b_, lanes_, host_.fma, tier_, scratch_a, scratch_b);
     rows_kept_.assign(kernel_.insts.size(), nullptr);
     for (const Pass& pass : passes_) {
       for (const int id : pass.keeps) {
@@ -547,8 +547,8 @@ class RowEmitter final : BodyEmitter {
 }  // namespace
 
 std::unique_ptr<llvm::Module> emit_rows(const Kernel& kernel, const std::string& name, const HostTarget& host,
-                                        llvm::LLVMContext& context) {
-  return RowEmitter(kernel, name, host, context).run();
+                                        Tier tier, llvm::LLVMContext& context) {
+  return RowEmitter(kernel, name, host, tier, context).run();
 }
 
 }  // namespace breakline::cpu

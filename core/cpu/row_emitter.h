@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/cpu/jit.h"
+#include "core/cpu/body.h"
 
 namespace breakline::cpu {
 
@@ -19,6 +19,6 @@ namespace breakline::cpu {
 /// a sum over lanes at the end, or across units where those lie side by side. Sums are added up in pieces, so
 /// that their error does not grow with the length.
 std::unique_ptr<llvm::Module> emit_rows(const schedule::Kernel& kernel, const std::string& name,
-                                        const HostTarget& host, llvm::LLVMContext& context);
+                                        const HostTarget& host, Tier tier, llvm::LLVMContext& context);
 
 }  // namespace breakline::cpu

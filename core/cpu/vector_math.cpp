@@ -15,6 +15,7 @@ using schedule::Op;
 
 namespace {
 
+constexpr const char* kMathPrefix = "breakline_math_";
 constexpr double kLog2E = 1.44269504088896341;
 constexpr double kLn2 = 0.693147180559945309;
 // ln 2 in two parts; the first has few bits, so that its products with small integers are exact.
@@ -24,6 +25,18 @@ constexpr double kHalfPi = 1.57079632679489662, kHalfPiLow = 6.123233995736766e-
 constexpr double kRound32 = 12582912.0, kRound64 = 6755399441055744.0;
 
 }  // namespace
+
+std::string MathFunction::symbol() const {
+  return kMathPrefix + std::to_string(static_cast<int>(op)) + "_" + std::to_string(lanes);
+}
+
+std::optional<MathFunction> MathFunction::of(std::string_view symbol) {
+  if (!symbol.starts_with(kMathPrefix)) return std::nullopt;
+  const std::string numbers(symbol.substr(std::string_view(kMathPrefix).size()));
+  const size_t cut = numbers.find('_');
+  return MathFunction{static_cast<Op>(std::stoi(numbers)),
+                      static_cast<unsigned>(std::stoul(numbers.substr(cut + 1)))};
+}
 
 Value* VectorMath::fma(Value* a, Value* b, Value* c) {
   if (fma_) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
@@ -320,22 +333,18 @@ template <typename Fast>
 Value* VectorMath::guarded(Op op, Value* usual, Value* x, Value* y, Fast fast) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::LLVMContext& context = b_.getContext();
-  auto* fast_block = llvm::BasicBlock::Create(context, "usual", function);
+  Value* quick = fast();
+  auto* before = b_.GetInsertBlock();
   auto* slow_block = llvm::BasicBlock::Create(context, "by_lane", function);
   auto* join = llvm::BasicBlock::Create(context, "joined", function);
-  b_.CreateCondBr(b_.CreateAndReduce(usual), fast_block, slow_block);
-  b_.SetInsertPoint(fast_block);
-  Value* quick = fast();
-  b_.CreateBr(join);
-  auto* fast_end = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateAndReduce(usual), join, slow_block);
   b_.SetInsertPoint(slow_block);
-  Value* slow = by_lane(op, x, y);
+  Value* mixed = b_.CreateSelect(usual, quick, by_lane(op, x, y));
   b_.CreateBr(join);
-  auto* slow_end = b_.GetInsertBlock();
   b_.SetInsertPoint(join);
   llvm::PHINode* result = b_.CreatePHI(x->getType(), 2);
-  result->addIncoming(quick, fast_end);
-  result->addIncoming(slow, slow_end);
+  result->addIncoming(quick, before);
+  result->addIncoming(mixed, slow_block);
   return result;
 }
 
@@ -366,6 +375,18 @@ Value* VectorMath::by_lane(Op op, Value* x, Value* y) {
 
 Value* VectorMath::call(Op op, Value* x, Value* y) {
   if (x->getType()->getScalarType()->isDoubleTy() || op == Op::kRem) return by_lane(op, x, y);
+  return tier_ == Tier::kFirst ? outlined(op, x, y) : inlined(op, x, y);
+}
+
+Value* VectorMath::outlined(Op op, Value* x, Value* y) {
+  llvm::Module* module = b_.GetInsertBlock()->getModule();
+  std::vector<llvm::Type*> types(y ? 2 : 1, x->getType());
+  const llvm::FunctionCallee callee = module->getOrInsertFunction(
+      MathFunction{op, lanes_}.symbol(), llvm::FunctionType::get(x->getType(), types, false));
+  return y ? b_.CreateCall(callee, {x, y}) : b_.CreateCall(callee, {x});
+}
+
+Value* VectorMath::inlined(Op op, Value* x, Value* y) {
   switch (op) {
     case Op::kExp:
       return exp(x);

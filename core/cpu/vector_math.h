@@ -5,17 +5,37 @@
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "core/schedule/kernel_ir.h"
 
 namespace breakline::cpu {
 
+/// How much the code of a kernel may cost to make.
+enum class Tier {
+  kFirst,   ///< as little as can be: it serves for some milliseconds
+  kBetter,  ///< what runs from then on
+};
+
+/// A float32 function of vectors as code of its own, for first code to call.
+struct MathFunction {
+  schedule::Op op;
+  unsigned lanes;
+  std::string symbol() const;
+  /// The function that `symbol` stands for; none for other names.
+  static std::optional<MathFunction> of(std::string_view symbol);
+};
+
 class VectorMath {
  public:
   /// `lanes`: elements of a vector; `fma`: the target has fused multiply-add; `scratch`: two stack slots of 8
-  /// * lanes bytes.
-  VectorMath(llvm::IRBuilder<>& builder, unsigned lanes, bool fma, llvm::Value* scratch_a,
+  /// * lanes bytes. For the first tier float32 functions are calls of a MathFunction: the same instructions,
+  /// but to select them takes longer than all the rest of a kernel.
+  VectorMath(llvm::IRBuilder<>& builder, unsigned lanes, bool fma, Tier tier, llvm::Value* scratch_a,
              llvm::Value* scratch_b)
-      : b_(builder), lanes_(lanes), fma_(fma), scratch_a_(scratch_a), scratch_b_(scratch_b) {}
+      : b_(builder), lanes_(lanes), fma_(fma), tier_(tier), scratch_a_(scratch_a), scratch_b_(scratch_b) {}
 
   /// `y` for two-operand functions (kPow, kRem). May add basic blocks.
   llvm::Value* call(schedule::Op op, llvm::Value* x, llvm::Value* y);
@@ -79,7 +99,10 @@ class VectorMath {
   llvm::Value* cos_poly(llvm::Value* r);
   llvm::Value* trig(schedule::Op op, llvm::Value* x);
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
-  /// `fast` for vectors whose lanes all satisfy `usual`, the scalar function otherwise.
+  llvm::Value* inlined(schedule::Op op, llvm::Value* x, llvm::Value* y);
+  llvm::Value* outlined(schedule::Op op, llvm::Value* x, llvm::Value* y);
+  /// `fast` for lanes that satisfy `usual`, the scalar function for the others: what a lane gets does not
+  /// depend on its neighbours.
   template <typename Fast>
   llvm::Value* guarded(schedule::Op op, llvm::Value* usual, llvm::Value* x, llvm::Value* y, Fast fast);
   llvm::Value* by_lane(schedule::Op op, llvm::Value* x, llvm::Value* y);
@@ -87,6 +110,7 @@ class VectorMath {
   llvm::IRBuilder<>& b_;
   unsigned lanes_;
   bool fma_;
+  Tier tier_;
   llvm::Value* scratch_a_;
   llvm::Value* scratch_b_;
 };

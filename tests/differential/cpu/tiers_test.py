@@ -52,6 +52,22 @@ class Tiers(unittest.TestCase):
             after = f(self.x)
             self.assertTrue(torch.equal(before.view(torch.int32), after.view(torch.int32)), f"function {number}")
 
+    def test_a_lane_is_its_own(self):
+        """Arguments that a function computes one by one leave their neighbours in the vector alone, in both tiers."""
+        x = torch.rand(997) * 4 + 0.1
+        mixed = x.clone()
+        mixed[3::13] = 1e30
+        mixed[5::29] = float("nan")
+        mixed[7::31] = -2.5
+        usual = mixed == x
+        for function in (torch.sin, torch.cos, torch.tan, lambda x: x**1.7, lambda x: 1.3**x, torch.erf, torch.log1p):
+            compiled = breakline.compile(lambda x, function=function: function(x) * 0.75 + x, device="cpu")
+            first, first_mixed = compiled(x), compiled(mixed)
+            self.extension.settle_kernels()
+            later, later_mixed = compiled(x), compiled(mixed)
+            for got, wanted in ((first_mixed[usual], first[usual]), (later, first), (later_mixed, first_mixed)):
+                self.assertTrue(torch.equal(got.view(torch.int32), wanted.view(torch.int32)))
+
     def run_child(self, folder):
         environment = {**os.environ, "BREAKLINE_CACHE_DIR": folder}
         done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, encoding="utf-8", env=environment, timeout=120)
