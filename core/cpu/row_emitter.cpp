@@ -98,9 +98,11 @@ class RowEmitter final : BodyEmitter {
     lane_varies_.assign(kernel_.insts.size(), false);
     for (size_t i = 0; i < kernel_.insts.size(); ++i) {
       const Inst& it = kernel_.insts[i];
-      bool varies = schedule::is_load(it.op) && kernel_.inputs[static_cast<size_t>(it.index)].strides.back() != 0;
+      bool varies =
+          schedule::is_load(it.op) && kernel_.inputs[static_cast<size_t>(it.index)].strides.back() != 0;
       const int operands[] = {it.a, it.b, it.c};
-      for (int k = 0; k < schedule::op_arity(it.op); ++k) varies |= lane_varies_[static_cast<size_t>(operands[k])];
+      for (int k = 0; k < schedule::op_arity(it.op); ++k)
+        varies |= lane_varies_[static_cast<size_t>(operands[k])];
       lane_varies_[i] = varies && (across_ || !schedule::is_reduction(it.op));
     }
   }
@@ -301,8 +303,7 @@ class RowEmitter final : BodyEmitter {
   }
 
   void walk(const Pass& pass, Value* mask) {
-    Values start;
-    for (const int id : pass.reduces) start.push_back(neutral(inst(id)));
+    const Values start = neutrals(pass);
     Values rows;
     for (const Memory& m : buffers_) rows.push_back(m.unit);
     const Values sums = walk_dim(pass, first_, rows, index(0), start, mask);
@@ -322,7 +323,8 @@ class RowEmitter final : BodyEmitter {
       for (size_t i = 0; i < rows.size(); ++i)
         inner.push_back(moved(rows[i], i, at, buffers_[i].buffer->strides[d]));
       Value* number = b_.CreateAdd(b_.CreateMul(linear, index(extent)), at);
-      return walk_dim(pass, d + 1, inner, number, carried, mask);
+      // Each row of elements is summed by itself: long sums lose bits.
+      return combined(pass, carried, walk_dim(pass, d + 1, inner, number, neutrals(pass), mask));
     });
   }
 
@@ -335,14 +337,19 @@ class RowEmitter final : BodyEmitter {
     return loop(index(from), index(to), length, start, [&](Value* at, const Values& carried) {
       Value* end = b_.CreateAdd(at, index(length));
       Value* stop = b_.CreateSelect(b_.CreateICmpSLT(end, index(to)), end, index(to));
-      Values zero;
-      for (const int id : pass.reduces) zero.push_back(neutral(inst(id)));
-      const Values piece = loop(at, stop, step, zero, body);
-      Values result;
-      for (size_t i = 0; i < piece.size(); ++i)
-        result.push_back(combine(inst(pass.reduces[i]), carried[i], piece[i]));
-      return result;
+      return combined(pass, carried, loop(at, stop, step, neutrals(pass), body));
     });
+  }
+  Values neutrals(const Pass& pass) {
+    Values zero;
+    for (const int id : pass.reduces) zero.push_back(neutral(inst(id)));
+    return zero;
+  }
+  Values combined(const Pass& pass, const Values& carried, const Values& piece) {
+    Values result;
+    for (size_t i = 0; i < piece.size(); ++i)
+      result.push_back(combine(inst(pass.reduces[i]), carried[i], piece[i]));
+    return result;
   }
 
   Values walk_across(const Pass& pass, const Values& rows, Value* linear, const Values& start, Value* mask) {

@@ -166,7 +166,7 @@ std::string_view asked_for_real_names() {
   return "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2 fft_fftn "
          "fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn _fft_r2c _fft_c2c _fft_c2r stft istft linalg_eig geqrf histogram hash_tensor "
          "cov corrcoef nonzero_static max_unpool2d max_unpool3d svd lu_solve native_layer_norm native_batch_norm _native_batch_norm_legit "
-         "_batch_norm_with_update native_group_norm type typename";
+         "_batch_norm_with_update native_group_norm rms_norm type typename";
 }
 
 std::string_view metadata_answer_names() {
