@@ -93,7 +93,11 @@ class Form {
   }
   const graph::PlanInfo& info() const { return plan_->info(); }
   std::string dump(std::string_view stage) const { return plan_->dump(stage); }
-  void release() { frozen_.clear(); }
+  void rest() { plan_->rest(); }
+  void release() {
+    frozen_.clear();
+    rest();
+  }
 
  private:
   FrozenValues frozen_;
@@ -215,6 +219,12 @@ class CpuPlan final : public graph::Plan {
     return bare_->run(inputs, outputs);
   }
 
+  /// Nobody runs the plain form any more; it stays for the day when the library's fails.
+  void rest_plain() {
+    if (forms_[kPlain]) forms_[kPlain]->rest();
+    if (bare_) bare_->rest();
+  }
+
   /// The library form is not to be used any more. It may be running in another thread, so it stays.
   void give_up_library(std::string why) {
     infos_[kLibrary].fault = std::move(why);
@@ -290,6 +300,8 @@ class CpuPlan final : public graph::Plan {
       if (infos_[kPlain].best_us < kClearly * infos_[kLibrary].best_us) {
         give_up_library("slower here");
         forms_[kLibrary]->release();
+      } else {
+        rest_plain();
       }
     }
     return failed;

@@ -197,6 +197,12 @@ class KernelPlan final : public graph::Plan {
 
   const graph::PlanInfo& info() const override { return info_; }
 
+  void rest() override {
+    if (busy_.exchange(true)) return;  // in use by another thread
+    workspace_.reset();
+    busy_ = false;
+  }
+
   std::string dump(std::string_view stage) const override {
     if (stage == "schedule") return schedule_.order_text;
     std::string text;

@@ -37,6 +37,8 @@ class Plan {
   /// index of the failing node is returned (the caller restores state and re-runs the site concretely).
   virtual int run(ObjectHandle const* inputs, ObjectHandle* outputs) = 0;
   virtual const PlanInfo& info() const = 0;
+  /// Gives back memory that only a run needs; the next run takes it again.
+  virtual void rest() {}
   /// Stable text of one stage ("schedule", "kernel-ir", "llvm", "asm", "glsl", "spirv"); "" where this plan has
   /// no such stage.
   virtual std::string dump(std::string_view stage) const {
