@@ -47,7 +47,7 @@ constexpr CommandRow kCommands[] = {
     {"python", Command::kPython, "breakline python [ARGS...]",
      "run the chosen interpreter with the breakline package importable"},
     {"diagnose", Command::kDiagnose, "breakline diagnose FILE|- [--zh] [--json]",
-     "look up a pasted error, log or traceback; nothing is run"},
+     "look up a pasted error, log or traceback; nothing is run; exit 1 when nothing known matches"},
 };
 
 const CommandRow* find_command(const std::string& name) {
@@ -303,7 +303,7 @@ const std::vector<Option>& options() {
          a.chinese = true;
          return {};
        }},
-      {"--timeout", kEngine, "SECONDS", "stop the engine when it takes longer",
+      {"--timeout", kEngine, "SECONDS", "stop the engine when the whole command takes longer",
        [](Arguments& a, const std::string& v) {
          return store<double>(positive_number(v, "--timeout"), [&](double s) { a.timeout_s = s; });
        }},
@@ -423,6 +423,14 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
       out.open.argv.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
       break;
     }
+    if (word == "-m" && !subject && (bit(out.command) & kEngine)) {
+      if (at + 1 >= words.size())
+        return Error{"-m needs the name of a module: breakline " + name_of(out.command) +
+                     " -m package.train."};
+      subject = "-m " + words[at + 1];
+      at += 2;
+      continue;
+    }
     if (word.size() > 1 && word[0] == '-') {
       const auto taken = take_option(words, at, out);
       if (!taken) return taken.error();
@@ -441,9 +449,10 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
     ++at;
   }
   if (!subject)
-    return Error{out.command == Command::kDiagnose
-                     ? "Name the file to diagnose, or - for the standard input."
-                     : "Name a target: a Python file, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
+    return Error{
+        out.command == Command::kDiagnose
+            ? "Name the file to diagnose, or - for the standard input."
+            : "Name a target: a Python file, -m MODULE, or FILE_OR_MODULE:EXPR as in model.py:Net(128)."};
   if (out.command == Command::kCheck && out.budget.empty())
     return Error{"breakline check needs --budget FILE (with --update it is written)."};
   if (out.command == Command::kTraceExport && out.output.empty())
@@ -468,14 +477,14 @@ std::string help_text(const std::string& topic) {
     for (const CommandRow& one : kCommands) out << "  " << one.usage << "\n      " << one.summary << "\n";
     out << "  breakline --version | --help | COMMAND --help\n\n"
            "TARGET is a Python file, run as a script (every torch.compile'd callable that it calls is a "
-           "target), or\n"
-           "FILE_OR_MODULE:EXPR, where EXPR is a name or a call with literal arguments: model.py:Net(128, "
-           "heads=4).\n\n"
-           "Exit status: 0 done; 1 a gate failed (--strict, parity, check); 2 usage or bad input; 3 the code "
-           "raised "
-           "or "
-           "compilation\n"
-           "failed; 4 the engine died or timed out.\n";
+           "target),\n"
+           "-m MODULE, run as python -m does, or FILE_OR_MODULE:EXPR, where EXPR is a name or a call with "
+           "literal\n"
+           "arguments: model.py:Net(128, heads=4).\n\n"
+           "Exit status: 0 done; 1 a gate failed (--strict, parity, check) or diagnose found nothing; 2 "
+           "usage "
+           "or bad\n"
+           "input; 3 the code raised or compilation failed; 4 the engine died or timed out.\n";
     return out.str();
   }
   out << row->usage << "\n  " << row->summary << "\n\n";

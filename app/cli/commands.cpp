@@ -83,11 +83,10 @@ Opened open_target(const Arguments& arguments) {
     return out;
   }
   forward_output(**engine, arguments.json || arguments.command == Command::kDump);
-  std::optional<Client::Seconds> timeout;
-  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
+  if (arguments.timeout_s) (*engine)->limit(Client::Seconds(*arguments.timeout_s));
   const std::string greeting =
       "{\"protocol\":" + std::to_string(protocol::kProtocolVersion) + ",\"client\":\"breakline\"}";
-  Answer answer = (*engine)->call("hello", greeting, timeout);
+  Answer answer = (*engine)->call("hello", greeting);
   if (answer.outcome == client::Outcome::kDied &&
       answer.failure.message.find("ended with exit status") != std::string::npos) {
     // it started but can't load the package: too old, or no Python
@@ -110,7 +109,7 @@ Opened open_target(const Arguments& arguments) {
     return out;
   }
   if (!hello->torch_note.empty()) std::fprintf(stderr, "breakline: %s.\n", hello->torch_note.c_str());
-  answer = (*engine)->call("open", protocol::to_json(arguments.open), timeout);
+  answer = (*engine)->call("open", protocol::to_json(arguments.open));
   if (answer.outcome != client::Outcome::kAnswered) {
     out.code = report_failure(answer);
     return out;
@@ -162,9 +161,7 @@ int time(const Arguments& arguments) {
   protocol::Report report;
   const Opened opened = open_and_run(arguments, "time", report);
   if (!opened.engine) return opened.code;
-  std::optional<Client::Seconds> timeout;
-  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
-  const Answer answer = opened.engine->call("time", protocol::to_json(arguments.time), timeout);
+  const Answer answer = opened.engine->call("time", protocol::to_json(arguments.time));
   if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
   opened.engine->shut_down();
   const auto timings = protocol::parse_timings(answer.body);
@@ -177,9 +174,7 @@ int time(const Arguments& arguments) {
 int parity(const Arguments& arguments) {
   Opened opened = open_target(arguments);
   if (!opened.engine) return opened.code;
-  std::optional<Client::Seconds> timeout;
-  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
-  const Answer answer = opened.engine->call("parity", "{}", timeout);
+  const Answer answer = opened.engine->call("parity", "{}");
   if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
   opened.engine->shut_down();
   const auto result = protocol::parse_parity(answer.body);
@@ -235,9 +230,7 @@ int check(const Arguments& arguments) {
   if (budget->time_ratio) {
     protocol::TimeParams params = arguments.time;
     params.arms = {{arguments.open.device}};
-    std::optional<Client::Seconds> timeout;
-    if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
-    const Answer answer = opened.engine->call("time", protocol::to_json(params), timeout);
+    const Answer answer = opened.engine->call("time", protocol::to_json(params));
     if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
     const auto parsed = protocol::parse_timings(answer.body);
     if (!parsed) return complain(parsed.error().message, kEngineDied);
@@ -260,10 +253,8 @@ int dump(const Arguments& arguments) {
   protocol::Report report;
   const Opened opened = open_and_run(arguments, "dump", report);
   if (!opened.engine) return opened.code;
-  std::optional<Client::Seconds> timeout;
-  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
   const protocol::DumpParams params{arguments.stage, arguments.time.target};
-  const Answer answer = opened.engine->call("dump", protocol::to_json(params), timeout);
+  const Answer answer = opened.engine->call("dump", protocol::to_json(params));
   if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
   opened.engine->shut_down();
   const auto parsed = protocol::parse_dump(answer.body);
@@ -277,10 +268,8 @@ int trace_export(const Arguments& arguments) {
   protocol::Report report;
   const Opened opened = open_and_run(arguments, "record", report);
   if (!opened.engine) return opened.code;
-  std::optional<Client::Seconds> timeout;
-  if (arguments.timeout_s) timeout = Client::Seconds(*arguments.timeout_s);
   const protocol::TimelineParams params{arguments.time.target, arguments.calls};
-  const Answer answer = opened.engine->call("timeline", protocol::to_json(params), timeout);
+  const Answer answer = opened.engine->call("timeline", protocol::to_json(params));
   if (answer.outcome != client::Outcome::kAnswered) return report_failure(answer);
   opened.engine->shut_down();
   const auto timeline = protocol::parse_timeline(answer.body);
@@ -329,12 +318,14 @@ int diagnose(const Arguments& arguments) {
   if (text.str().find_first_not_of(" \t\r\n") == std::string::npos)
     return complain("The text to diagnose is empty: paste the error, the log or the traceback.", kBadInput);
   const auto matches = diagnose::KnowledgeBase::builtin().diagnose(text.str());
-  if (arguments.json) {
-    print(stdout, protocol::pretty(diagnose::matches_to_json(matches)) + "\n");
-  } else {
-    const auto language = arguments.chinese ? diagnose::Language::Chinese : diagnose::Language::English;
-    print(stdout, diagnose::render_matches(matches, language));
+  const auto language = arguments.chinese ? diagnose::Language::Chinese : diagnose::Language::English;
+  if (arguments.json) print(stdout, protocol::pretty(diagnose::matches_to_json(matches)) + "\n");
+  if (matches.empty()) {
+    std::string sentence = diagnose::render_matches(matches, language);
+    sentence.erase(sentence.find_last_not_of('\n') + 1);
+    return complain(sentence, kGateFailed);
   }
+  if (!arguments.json) print(stdout, diagnose::render_matches(matches, language));
   return kDone;
 }
 

@@ -4,7 +4,7 @@
 
 namespace breakline::cli {
 
-/// Exit codes of every program of ours.
+/// Exit codes of every program of ours. kGateFailed is also diagnose without a hit.
 enum ExitCode { kDone = 0, kGateFailed = 1, kBadInput = 2, kUserCode = 3, kEngineDied = 4 };
 
 /// Runs the command; returns its exit code. `run` and `python` replace this process and return only on

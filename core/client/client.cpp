@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/client/client.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace breakline::client {
@@ -39,12 +40,24 @@ const char* doing(std::string_view method) {
 }
 }  // namespace
 
+Client::Limit Client::limit_from_now(Seconds length) {
+  // steady_clock counts in 64 bits of nanoseconds: a century is as good as no limit and can't overflow
+  constexpr Seconds kMost{3e9};
+  return {std::chrono::steady_clock::now() +
+              std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::min(length, kMost)),
+          length};
+}
+
+void Client::limit(Seconds total) { limit_ = limit_from_now(total); }
+
 Answer Client::call(std::string_view method, std::string_view params, std::optional<Seconds> timeout) {
   const long long id = next_id_++;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  if (timeout)
-    deadline = std::chrono::steady_clock::now() +
-               std::chrono::duration_cast<std::chrono::steady_clock::duration>(*timeout);
+  std::optional<Limit> limit = limit_;
+  if (timeout) {
+    const Limit own = limit_from_now(*timeout);
+    if (!limit || own.end < limit->end) limit = own;
+  }
+  const auto deadline = limit ? std::optional(limit->end) : std::nullopt;
   process_->write(protocol::frame(protocol::make_request(id, method, params)));  // a dead engine shows below
   while (true) {
     while (auto body = frames_.next())
@@ -65,7 +78,7 @@ Answer Client::call(std::string_view method, std::string_view params, std::optio
       if (errors_.size() > kTail) errors_.erase(0, errors_.size() - kTail);
     } else if (deadline && std::chrono::steady_clock::now() >= *deadline) {
       process_->kill();
-      const std::string sentence = "The engine gave no answer within " + seconds_text(timeout->count()) +
+      const std::string sentence = "The engine gave no answer within " + seconds_text(limit->length.count()) +
                                    " s " + doing(method) +
                                    " and was stopped: the code may hang, or needs more with --timeout.";
       return {Outcome::kTimedOut, "", {0, sentence, "", ""}};

@@ -44,10 +44,20 @@ class Client {
   /// Sends a request and waits for its answer, for at most `timeout` (none: without limit).
   Answer call(std::string_view method, std::string_view params, std::optional<Seconds> timeout = {});
 
+  /// All requests from now on, together, get `total`; each still has its own `timeout` as well.
+  void limit(Seconds total);
+
   /// Asks the engine to end and waits a moment for it.
   void shut_down();
 
  private:
+  /// A moment, and how long before it the time began to run.
+  struct Limit {
+    std::chrono::steady_clock::time_point end;
+    Seconds length;
+  };
+  static Limit limit_from_now(Seconds length);
+
   explicit Client(std::unique_ptr<Process> process) : process_(std::move(process)) {}
   Answer died(std::string_view method);
   std::optional<Answer> take(std::string_view body, long long id);
@@ -57,6 +67,7 @@ class Client {
   std::function<void(const std::string&, const protocol::Notice&)> on_notice_;
   std::string errors_;  ///< tail of the engine's own stderr
   long long next_id_ = 1;
+  std::optional<Limit> limit_;  ///< of all requests together
 };
 
 }  // namespace breakline::client

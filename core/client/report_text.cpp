@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/client/colour.h"
+
 namespace breakline::client {
 namespace {
 
@@ -15,13 +17,6 @@ using protocol::Break;
 using protocol::Report;
 using protocol::Segment;
 using protocol::Target;
-
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-constexpr const char* kCyan = "36";
 
 /// Columns that a UTF-8 text takes, counting a code point as one.
 std::size_t columns(const std::string& text) {
@@ -64,7 +59,7 @@ class Writer {
   explicit Writer(const TextOptions& options) : options_(options) {}
 
   std::string paint(const std::string& text, const char* code) const {
-    return options_.colour ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+    return painted(text, code, options_.colour);
   }
   std::string short_path(const std::string& path) const {
     const std::string prefix = options_.folder + "/";
@@ -276,8 +271,15 @@ void Writer::policy(const Report& report) {
 void Writer::ending(const Report& report) {
   for (const std::string& warning : report.warnings) line("Warning: " + warning);
   char times[160];
-  std::snprintf(times, sizeof times, "Run %.1f ms, of it tracing %.2f ms and compiling %.2f ms.",
-                report.timing_ms.run, report.timing_ms.trace, report.timing_ms.compile);
+  const auto refused = [](const Target& one) { return one.error && one.error->break_id && !one.graphs; };
+  if (report.timing_ms.trace > 0)
+    std::snprintf(times, sizeof times, "Run %.1f ms, of it tracing %.2f ms and compiling %.2f ms.",
+                  report.timing_ms.run, report.timing_ms.trace, report.timing_ms.compile);
+  else  // times are those of segments, and a refused trace leaves none
+    std::snprintf(times, sizeof times, "Run %.1f ms; %s.", report.timing_ms.run,
+                  std::any_of(report.targets.begin(), report.targets.end(), refused)
+                      ? "the trace was refused, so nothing was compiled"
+                      : "nothing was compiled");
   line(paint(times, kDim));
   if (!options_.strict) return;
   if (report.breaks.empty())

@@ -5,16 +5,13 @@
 #include <cstdio>
 #include <vector>
 
+#include "core/client/colour.h"
+
 namespace breakline::client {
 namespace {
 
 using protocol::Arm;
 using protocol::Timings;
-
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
 
 std::string format(const char* pattern, double value) {
   char text[48];
@@ -71,7 +68,7 @@ class Writer {
  public:
   explicit Writer(const TextOptions& options) : options_(options) {}
   std::string paint(const std::string& text, const char* code) const {
-    return options_.colour && !text.empty() ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+    return painted(text, code, options_.colour);
   }
   void line(const std::string& text) { out_ += text + "\n"; }
   const std::string& text() const { return out_; }

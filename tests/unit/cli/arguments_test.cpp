@@ -44,6 +44,14 @@ class ArgumentsTest : public QObject {
     QCOMPARE(a->open.argv, (std::vector<std::string>{"--flag", "x"}));
   }
 
+  void a_module_is_a_target() {
+    const auto a = parse_arguments({"explain", "--json", "-m", "pkg.train", "--strict", "--", "-m", "x"});
+    QVERIFY(a);
+    QCOMPARE(a->open.target, std::string("-m pkg.train"));
+    QVERIFY(a->json && a->strict);
+    QCOMPARE(a->open.argv, (std::vector<std::string>{"-m", "x"}));
+  }
+
   void run_and_python_leave_the_rest_alone() {
     const auto run = parse_arguments({"run", "--python=/p", "s.py", "--json", "--python", "q", "--", "z"});
     QVERIFY(run);
@@ -83,6 +91,9 @@ class ArgumentsTest : public QObject {
     QTest::newRow("timeout") << QStringList{"explain", "a", "--timeout", "0"} << "above 0";
     QTest::newRow("switch with value") << QStringList{"explain", "a", "--json=1"} << "takes no value";
     QTest::newRow("diagnose") << QStringList{"diagnose"} << "file to diagnose";
+    QTest::newRow("module") << QStringList{"explain", "-m"} << "name of a module";
+    QTest::newRow("module and file") << QStringList{"explain", "-m", "a", "b.py"} << "'b.py' is one too many";
+    QTest::newRow("module of diagnose") << QStringList{"diagnose", "-m", "a"} << "no option -m";
     QTest::newRow("run") << QStringList{"run"} << "script to run";
     QTest::newRow("run option") << QStringList{"run", "--json", "s.py"} << "no option --json";
   }

@@ -441,6 +441,34 @@ class RunAndPython(Case):
             self.assertEqual(result.code, 2)
             self.assertIn(part, result.err)
 
+    def test_a_module_as_a_target(self):
+        (self.folder / "pkg" / "sub").mkdir(parents=True)
+        self.write("pkg/__init__.py", "import torch\nprint('once')\nhalf = torch.compile(lambda x: x / 2)\n")
+        self.write("pkg/sub/__init__.py", "K = 3\n")
+        text = "import os, sys, torch\nfrom {} import K\nimport pkg\nf = torch.compile(lambda x: x * K)\npkg.half(f(torch.ones(1)))\nprint(__name__, __package__, __spec__.name, os.path.relpath(sys.argv[0]), sys.argv[1:], sys.path[0] == os.getcwd())\n"
+        self.write("pkg/sub/__main__.py", text.format("."))
+        self.write("pkg/main.py", text.format(".sub"))
+        self.write("alone.py", text.format("pkg.sub"))
+        (self.folder / "pkg" / "bare" / "inner").mkdir(parents=True)  # no __init__.py in either
+        self.write("pkg/bare/inner/math.py", text.format("pkg.sub"))
+        for module, said in (
+            ("pkg.sub", "once\n__main__ pkg.sub pkg.sub.__main__ pkg/sub/__main__.py ['-m', 'x'] True\n"),
+            ("pkg.main", "once\n__main__ pkg pkg.main pkg/main.py ['-m', 'x'] True\n"),
+            ("pkg.bare.inner.math", "once\n__main__ pkg.bare.inner pkg.bare.inner.math pkg/bare/inner/math.py ['-m', 'x'] True\n"),
+            ("alone", "once\n__main__  alone alone.py ['-m', 'x'] True\n"),
+        ):
+            result = self.call("explain", "-m", module, "--json", "--", "-m", "x")
+            self.assertEqual((result.code, result.err), (0, said))
+            self.assertEqual([target["graphs"] for target in result.json["targets"]], [1, 1])
+            result = self.call("run", "-m", module, "-m", "x")
+            self.assertEqual((result.code, result.out), (0, said), result.err)
+            if module in ("pkg.main", "pkg.bare.inner.math"):  # plain Python says the same
+                plain = subprocess.run([sys.executable, "-m", module, "-m", "x"], capture_output=True, text=True, cwd=self.folder, env={**os.environ, "TORCHDYNAMO_DISABLE": "1"})
+                self.assertEqual(plain.stdout, said, plain.stderr)
+        for module, part in (("pkgg", "no module named pkgg"), ("pkg.main.x", "no module named pkg.main.x"), ("pkg", "no module named pkg.__main__"), ("math", "Python source"), (".", "no module named")):
+            self.refused(self.call("explain", "-m", module), 2, part)
+        self.refused(self.call("explain", "-m", "alone", "--input", "f32[2]"), 2, "alone:Net")
+
     def test_a_file_in_a_package(self):
         (self.folder / "pkg").mkdir()
         self.write("pkg/__init__.py", "")
@@ -564,6 +592,25 @@ class BadInput(Case):
         path = self.write("m.py", "import torch\nwhile True:\n    pass\n")
         self.refused(self.call("explain", path, "--timeout", "20"), 4, "within 20 s")
 
+    def test_the_timeout_is_of_the_whole_command(self):
+        path = self.write("m.py", "import time, torch\ntime.sleep(7.5)\ntorch.compile(lambda x: x + 1)(torch.ones(2))\n")
+        self.refused(self.call("explain", path, "--timeout", "8"), 4, "within 8 s")  # starting takes more than the half second left
+
+    def test_refusals_have_no_hints_at_pytorchs_logs(self):
+        path = self.write("m.py", "import torch\n@torch.compile(fullgraph=True)\ndef f(x):\n    torch._dynamo.graph_break()\n    return x\ntry:\n    f(torch.ones(2))\nexcept Exception as error:\n    print('TORCH_LOGS' in str(error))\nf(torch.ones(2))\n")
+        result = self.call("explain", path)
+        self.assertEqual(result.code, 3, result.err)
+        self.assertIn("True\n", result.out)  # the exception's text is PyTorch's own
+        self.assertIn("from user code:", result.out)
+        self.assertIn("the trace was refused, so nothing was compiled.", result.out)
+        ran = self.call("run", path)
+        self.assertEqual((ran.code, ran.out), (1, "True\n"))
+        self.assertIn("from user code:", ran.err)
+        for text in (result.out, result.err, ran.err, self.call("explain", "--json", path).out, self.call("time", path).err):
+            self.assertNotIn("TORCH_LOGS", text)
+            self.assertNotIn("TORCHDYNAMO_VERBOSE", text)
+            self.assertNotIn("tracing 0.00", text)
+
     def test_diagnose(self):
         self.refused(self.call("diagnose", "none.log"), 2, "can't be read")
         self.refused(self.call("diagnose", "-", text=" \n"), 2, "is empty")
@@ -572,6 +619,14 @@ class BadInput(Case):
         self.assertIn("Workarounds", result.out)
         result = self.call("diagnose", "--json", "-", text="Data-dependent branching\n")
         self.assertIn("data-dependent-branch", result.json[0]["record"]["id"])
+
+    def test_diagnose_without_a_hit(self):
+        for words in ([], ["--zh"], ["--json"]):
+            result = self.call("diagnose", "-", *words, text="the weather is fine\n")
+            self.assertEqual(result.code, 1)
+            self.assertEqual(len(result.err.strip().splitlines()), 1, result.err)
+            self.assertTrue(result.sentence.startswith("breakline: "), result.err)
+            self.assertEqual(result.out.strip(), "[]" if words == ["--json"] else "")
 
     def test_usage(self):
         for words in ([], ["explode"], ["explain"], ["explain", "a", "--nope"]):

@@ -70,6 +70,35 @@ class ClientTest : public QObject {
     QVERIFY(answer.failure.message.find("0.2 s") != std::string::npos);
   }
 
+  void a_limit_holds_for_all_requests_together() {
+    auto engine =
+        Client::start(shell("sleep 0.3; " + say(R"({"id":1,"result":{}})") + "exec cat > /dev/null"));
+    (*engine)->limit(Client::Seconds(1.5));
+    QElapsedTimer timer;
+    timer.start();
+    QCOMPARE(static_cast<int>((*engine)->call("hello", "{}").outcome), static_cast<int>(Outcome::kAnswered));
+    const auto answer = (*engine)->call("open", "{}", Client::Seconds(1.4));  // its own would end at 1.7 s
+    QCOMPARE(static_cast<int>(answer.outcome), static_cast<int>(Outcome::kTimedOut));
+    QVERIFY2(answer.failure.message.find("within 1.5 s while it ran") != std::string::npos,
+             answer.failure.message.c_str());
+  }
+
+  void the_ending_tells_times_of_what_was_traced_only() {
+    protocol::Report report;
+    report.targets.resize(1);
+    report.timing_ms.run = 2;
+    const auto ending = [&] {
+      const std::string text = client::report_text(report, {});
+      return text.substr(text.find("Run "));
+    };
+    QCOMPARE(ending(), std::string("Run 2.0 ms; nothing was compiled.\n"));
+    report.targets[0].error.emplace();
+    report.targets[0].error->break_id = "b";
+    QCOMPARE(ending(), std::string("Run 2.0 ms; the trace was refused, so nothing was compiled.\n"));
+    report.timing_ms.trace = 0.5;
+    QCOMPARE(ending(), std::string("Run 2.0 ms, of it tracing 0.50 ms and compiling 0.00 ms.\n"));
+  }
+
   void a_program_that_is_no_engine_is_told() {
     auto engine = Client::start(shell("echo hello; echo; yes | head -c 20000; cat > /dev/null"));
     const auto answer = (*engine)->call("hello", "{}", Client::Seconds(20));

@@ -1,31 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`breakline run script.py ARGS` or `-m module`: runs a script as plain Python would, with torch.compile ours."""
 
-import importlib.util
+import importlib
 import os
 import sys
+import traceback
 import types
 
 from . import _native, standin
-
-
-def _find_module(name):
-    """(file, spec) of the module that `-m name` runs: a package's `__main__`. Raises a Fault."""
-    from .engine.faults import bad_input
-
-    sys.path[0:1] = [os.getcwd()]  # as `python -m` has it
-    for candidate in (name, name + ".__main__"):
-        try:
-            spec = importlib.util.find_spec(candidate)
-        except ModuleNotFoundError as error:
-            raise bad_input("missing_target", f"There is no module named {error.name}: run it from the folder that holds it.") from None
-        except (ImportError, ValueError, TypeError) as error:
-            raise bad_input("missing_target", f"'{name}' can't be run as a module: {error}.") from None
-        if spec is not None and spec.submodule_search_locations is None:
-            break
-    if spec is None or not (spec.origin or "").endswith(".py"):
-        raise bad_input("missing_target", f"There is no module named {candidate} with Python source: run it from the folder that holds it.")
-    return spec.origin, spec
 
 
 def main(arguments):
@@ -38,7 +20,9 @@ def main(arguments):
     spec, given = None, arguments[0]
     try:
         if given == "-m":
-            given, spec = _find_module(arguments[1])
+            sys.path[0:1] = [os.getcwd()]  # as `python -m` has it
+            spec = targets.find_module(arguments[1])
+            given = spec.origin
             arguments = arguments[1:]
         elif not os.path.exists(given):
             targets.parse(given)
@@ -72,15 +56,23 @@ def main(arguments):
         name.__spec__, name.__loader__, name.__package__ = spec, spec.loader, spec.parent
     sys.modules["__main__"] = name
     sys.excepthook = _print_from_the_script_on
+    if spec is not None and spec.parent:
+        importlib.import_module(spec.parent)
     exec(code, name.__dict__)
     return 0
 
 
 def _print_from_the_script_on(kind, error, entry):
-    """The default report of an uncaught exception, without the frames that started the script."""
+    """The default report of an uncaught exception, without the frames that started the script and the hints at PyTorch's logs."""
+    from .engine import faults
+
     package = os.path.dirname(os.path.abspath(__file__))
     while entry is not None and entry.tb_frame.f_code.co_filename.startswith((package, "<frozen")):
         entry = entry.tb_next
+    text = "".join(traceback.format_exception(kind, error, entry))
+    if faults.for_the_user(text) != text:
+        sys.stderr.write(faults.for_the_user(text))
+        return
     sys.__excepthook__(kind, error.with_traceback(entry), entry)
 
 

@@ -2,6 +2,7 @@
 """What goes wrong in a request, as the protocol's errors."""
 
 import os
+import re
 import traceback
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,12 +31,22 @@ class TimeUp(Exception):
     """A call made unasked took too long and was interrupted."""
 
 
+# PyTorch's layout of a refusal ends with where PyTorch would tell more. The exception keeps that line, since programs
+# compare its text; the user is spared it, since the two variables do nothing here.
+_PYTORCH_LOGS = re.compile(r"\n?^[ \t|]*Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace .*TORCH_LOGS=.*\n", re.MULTILINE)
+
+
+def for_the_user(text):
+    """An error's text without the hints at PyTorch's own logs."""
+    return _PYTORCH_LOGS.sub("", text)
+
+
 def user_traceback(error):
-    """The traceback text from the first frame that is not the engine's own."""
+    """The traceback text from the first frame that is not the engine's own, for the user to read."""
     entry = error.__traceback__
     while entry is not None and entry.tb_frame.f_code.co_filename.startswith((_PACKAGE, "<frozen")):
         entry = entry.tb_next
-    return "".join(traceback.format_exception(type(error), error, entry))
+    return for_the_user("".join(traceback.format_exception(type(error), error, entry)))
 
 
 def passes_through(error, function):
@@ -60,7 +71,7 @@ def describe(error):
         name = f"{module}.{name}"
     return {
         "type": name,
-        "message": str(error),
+        "message": for_the_user(str(error)),
         "traceback": user_traceback(error),
         "break": getattr(error, "break_id", None),
     }

@@ -5,6 +5,8 @@ import ast
 import contextlib
 import difflib
 import importlib
+import importlib.machinery
+import importlib.util
 import inspect
 import io
 import linecache
@@ -25,6 +27,36 @@ class Script:
         self.file = os.path.abspath(path)
         self.given = path
         self.name = os.path.basename(path)
+
+
+class Module(Script):
+    """A module to run as `python -m` would run it. Raises a Fault."""
+
+    def __init__(self, module):
+        self.spec = find_module(module)
+        super().__init__(self.spec.origin)
+        self.name = module
+
+
+def find_module(name):
+    """The spec of the module that `-m name` runs, of a package its `__main__`, found without running any of it. Raises a Fault."""
+    importlib.invalidate_caches()
+    finders = sys.meta_path
+    folders = list(sys.path) if sys.flags.safe_path else [os.getcwd(), *sys.path]
+    full, parts = "", name.split(".")
+    while parts:
+        part = parts.pop(0)
+        full = f"{full}.{part}" if full else part
+        # by its last part alone: a finder looks for the parents of a dotted name among the imported modules
+        spec = next((spec for spec in (finder.find_spec(part, folders) for finder in finders) if spec), None) if part.isidentifier() else None
+        if spec is None or (parts and spec.submodule_search_locations is None):
+            raise bad_input("missing_target", f"There is no module named {name if parts else full}: run it from the folder that holds it.")
+        if spec.submodule_search_locations is not None:
+            finders, folders = [importlib.machinery.PathFinder], list(spec.submodule_search_locations)
+            parts = parts or ["__main__"]
+    if not (spec.origin or "").endswith(".py"):
+        raise bad_input("missing_target", f"There is no module named {full} with Python source: run it from the folder that holds it.")
+    return importlib.util.spec_from_file_location(full, spec.origin)
 
 
 class Expression:
@@ -49,9 +81,11 @@ def _expression(text):
 
 
 def parse(text):
-    """A Script or an Expression. Raises a Fault."""
+    """A Script, an Expression or, of "-m MODULE", a Module. Raises a Fault."""
     if not text.strip():
         raise bad_input("missing_target", "No target is given: name a Python file, or FILE_OR_MODULE:EXPR.")
+    if text.startswith("-m "):
+        return Module(text[3:].strip())
     if os.path.isdir(text):
         raise bad_input("missing_target", f"{text} is a folder: name a Python file in it.")
     if os.path.exists(text):
@@ -244,7 +278,14 @@ class Session:
         self.enter(os.path.dirname(os.path.realpath(script.file)), [script.given, *argv])
         main = types.ModuleType("__main__")
         main.__file__ = script.file
-        package, folder = _package_to_run_in(source, script.file)
+        spec = getattr(script, "spec", None)
+        if spec is not None:
+            self.enter(os.getcwd(), [script.given, *argv])
+            main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, spec.parent
+            if spec.parent:
+                with running_user_code():
+                    importlib.import_module(spec.parent)
+        package, folder = _package_to_run_in(source, script.file) if spec is None else ("", "")
         if package:  # as `python -m package.file` has it
             main.__package__ = package
             self.enter(folder, [script.given, *argv])
