@@ -12,6 +12,7 @@
 #include "core/cpu/parallel.h"
 #include "core/cpu/passes/table.h"
 #include "core/graph/op_table.h"
+#include "core/graph/passes/pure.h"
 #include "core/graph/profile.h"
 #include "core/graph/walk.h"
 #include "core/torch/ambient.h"
@@ -129,6 +130,7 @@ bool has_effects(const Graph& graph) {
     return found;
   };
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const graph::Node& node) {
+    if (graph::drops_nothing(node)) return false;
     if (node.random || node.ambient) return true;
     if (!node.mutates) return false;
     // An in-place operation gives its first operand back and writes nothing else.

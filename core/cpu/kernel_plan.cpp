@@ -238,7 +238,7 @@ class KernelPlan final : public graph::Plan {
     const auto is_little = [](const schedule::Kernel& kernel) { return kernel.numel() <= kLittle; };
     if (graph_->nodes.size() > kFewNodes || std::none_of(plan.order.begin(), plan.order.end(), is_call))
       return plan;
-    options.min_nodes = 1;
+    options.lone_exact = true;
     schedule::Schedule whole = schedule::build_schedule(*graph_, options);
     const bool better = std::none_of(whole.order.begin(), whole.order.end(), is_call) &&
                         std::all_of(whole.kernels.begin(), whole.kernels.end(), is_little);

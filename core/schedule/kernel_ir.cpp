@@ -242,6 +242,7 @@ int reg_size(RegType type) { return kRegs[static_cast<size_t>(type)].size; }
 bool is_float(RegType type) { return type == RegType::kF32 || type == RegType::kF64; }
 bool is_int(RegType type) { return type >= RegType::kU8 && type <= RegType::kI64; }
 bool is_load(Op op) { return op == Op::kLoad || op == Op::kLoadAt; }
+bool is_exact(Op op) { return !(op >= Op::kExp && op <= Op::kPow) && op != Op::kFma && !is_reduction(op); }
 bool is_reduction(Op op) { return op >= Op::kReduceSum && op <= Op::kReduceAll; }
 std::string_view op_name(Op op) { return kOps[static_cast<size_t>(op)].name; }
 int op_arity(Op op) { return kOps[static_cast<size_t>(op)].arity; }

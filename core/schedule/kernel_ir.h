@@ -28,11 +28,11 @@ int reg_size(RegType type);
 /// What an instruction does. Operands are earlier instructions; unless said otherwise they have the type of
 /// the result.
 enum class Op : uint8_t {
-  kLoad,   ///< element of `Kernel::inputs[index]`, widened to the register type (bool: byte != 0)
+  kLoad,    ///< element of `Kernel::inputs[index]`, widened to the register type (bool: byte != 0)
   kLoadAt,  ///< as kLoad, `integer` * a elements further; a (i32 or i64) never leads out of the tensor's
             ///< memory, in arithmetic of its type.
             ///< The input serves this load alone
-  kConst,  ///< `integer` for bool and ints, `number` for floats (already rounded to the type)
+  kConst,   ///< `integer` for bool and ints, `number` for floats (already rounded to the type)
   kCast,  ///< a (any type) converted as PyTorch converts: float → int truncates, → bool is != 0, int → int
           ///< wraps
   kRound,  ///< a (f32) rounded to `half` (bf16 or f16) and widened again
@@ -89,6 +89,9 @@ enum class Op : uint8_t {
   kReduceAll,   ///< bool
 };
 bool is_reduction(Op op);
+/// One right answer, which PyTorch's own kernels give too: no function that libraries round in their own
+/// ways, no order of a sum.
+bool is_exact(Op op);
 /// kLoad or kLoadAt.
 bool is_load(Op op);
 std::string_view op_name(Op op);
@@ -110,9 +113,9 @@ struct Inst {
 struct Buffer {
   graph::ValueId value = graph::kNoValue;
   graph::DType dtype = graph::DType::kFloat32;
-  std::vector<int64_t>
-      strides;  ///< in elements, one per loop dim; 0 = broadcast
-  /// Of the first element from the tensor's own, in elements: inputs read through a view, parts of a joined result.
+  std::vector<int64_t> strides;  ///< in elements, one per loop dim; 0 = broadcast
+  /// Of the first element from the tensor's own, in elements: inputs read through a view, parts of a joined
+  /// result.
   int64_t offset = 0;
 };
 

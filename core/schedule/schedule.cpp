@@ -151,8 +151,8 @@ class Scheduler {
     return kinds_.is_row(node) ? row_operands(graph_, node) : pointwise_operands(graph_, node);
   }
 
-  /// Lowers the node alone to see which register types it needs.
-  std::string unsupported(int node) const {
+  /// A pointwise node lowered alone.
+  std::vector<Inst> insts_of(int node) const {
     std::vector<Inst> insts;
     Builder builder(insts);
     std::vector<int> operands;
@@ -160,7 +160,11 @@ class Scheduler {
       operands.push_back(builder.load(static_cast<int>(operands.size()), value(id).meta.dtype));
     }
     lower_node(graph_, node, operands, builder);
-    for (const Inst& inst : insts) {
+    return insts;
+  }
+  /// Which register types the node needs that the target has not.
+  std::string unsupported(int node) const {
+    for (const Inst& inst : insts_of(node)) {
       if (options_.unsupported_types & (1u << static_cast<unsigned>(inst.type))) {
         return "the target has no " + std::string(reg_type_name(inst.type));
       }
@@ -336,7 +340,8 @@ class Scheduler {
   }
   /// A result large enough to be worth a kernel for its memory, made by walking the operands as they lie.
   bool has_large_result(const std::vector<int>& nodes) const {
-    return options_.large_result > 0 && std::any_of(nodes.begin(), nodes.end(), [&](int node) {
+    return options_.large_result > 0 && gives_the_one_answer(nodes) &&
+           std::any_of(nodes.begin(), nodes.end(), [&](int node) {
              const graph::TensorMeta& out = value(graph_.nodes[static_cast<size_t>(node)].outputs[0]).meta;
              const auto& reads = kinds_.reads[static_cast<size_t>(node)];
              return out.numel() * graph::item_size(out.dtype) >= options_.large_result &&
@@ -345,6 +350,15 @@ class Scheduler {
                       return meta.numel() < out.numel() || meta.strides == out.strides;
                     });
            });
+  }
+  /// Alone, an operation is to give PyTorch's result to the last bit.
+  bool gives_the_one_answer(const std::vector<int>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(), [&](int node) {
+      if (kinds_.is_row(node)) return false;
+      if (kinds_.gather_of(node) || kinds_.join_of(node) || kinds_.pool_of(node)) return true;
+      const std::vector<Inst> insts = insts_of(node);
+      return std::all_of(insts.begin(), insts.end(), [](const Inst& inst) { return is_exact(inst.op); });
+    });
   }
   bool made_by_product(ValueId id) const {
     const int producer = value(id).producer;
@@ -405,8 +419,8 @@ class Scheduler {
       const int unit = grouper.unit_of(static_cast<int>(n));
       const std::vector<int>& nodes = grouper.nodes(unit);
       for (const int node : nodes) done[static_cast<size_t>(node)] = true;
-      const bool small =
-          weight_of(nodes) < options_.min_nodes && !beside_product(nodes) && !has_large_result(nodes);
+      const bool small = weight_of(nodes) < options_.min_nodes && !beside_product(nodes) &&
+                         !has_large_result(nodes) && !(options_.lone_exact && gives_the_one_answer(nodes));
       if (small || wastes_threads(spaces[unit])) {
         for (const int node : nodes) {
           result_.extern_why[static_cast<size_t>(node)] =

@@ -14,6 +14,8 @@ struct Options {
   /// Groups of fewer nodes stay extern. 1 makes a kernel of every node that can be one (needed by a device of
   /// its own).
   int min_nodes = 2;
+  /// Single nodes are kernels where they have one right answer (is_exact).
+  bool lone_exact = false;
   /// From this many bytes of a result on, a single node is a kernel, too: its memory is had without faults
   /// (0: never).
   int64_t large_result = 0;

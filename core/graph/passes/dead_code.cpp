@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "core/graph/op_table.h"
 #include "core/graph/passes/pure.h"
 #include "core/graph/walk.h"
 
 namespace breakline::graph {
-namespace {
 
-/// Dropout in eval: its result is its operand.
 bool drops_nothing(const Node& node) {
-  if (!node.op || node.op->name != "dropout" || node.mutates || node.outputs.size() != 1) return false;
+  static constexpr std::string_view kForms[] = {"dropout", "feature_dropout", "alpha_dropout",
+                                                "feature_alpha_dropout"};
+  std::string_view name = std::string_view(node.name).substr(node.name.rfind('.') + 1);
+  if (name.ends_with('_')) name.remove_suffix(1);  // in place: nothing is written either
+  if (std::find(std::begin(kForms), std::end(kForms), name) == std::end(kForms) || node.outputs.size() != 1)
+    return false;
   const Arg* x = operand(node, 0, "input");
   const Arg* train = operand(node, 2, "train");
   const bool* on = train ? std::get_if<bool>(&train->v) : nullptr;
   return on && !*on && x && x->is_value() && x->id() == node.outputs[0];
 }
-
-}  // namespace
 
 bool is_pure(const Node& node) { return node.op && !node.mutates && !node.random && !node.ambient; }
 

@@ -29,4 +29,7 @@ void constants_pass(Rewrite& rewrite, const PassTools& tools);
 /// operands.
 bool is_pure(const Node& node);
 
+/// Dropout in eval: its result is its operand.
+bool drops_nothing(const Node& node);
+
 }  // namespace breakline::graph

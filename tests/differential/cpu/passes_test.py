@@ -503,7 +503,7 @@ real = _choices.agree
 _choices.agree = lambda ours, plain: told.append(real(ours, plain)) or sys.argv[1] == "yes"
 torch.manual_seed(0)
 torch.set_num_threads(1)
-net = nn.Sequential(nn.Conv2d(8, 32, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU(inplace=True), nn.Conv2d(32, 16, 3)).eval()
+net = nn.Sequential(nn.Conv2d(8, 32, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU(inplace=True), nn.Dropout(0.3), nn.Dropout2d(0.2, inplace=True), nn.Conv2d(32, 16, 3)).eval()
 with torch.no_grad():
     x = torch.randn(2, 8, 20, 20)
     eager = net(x)

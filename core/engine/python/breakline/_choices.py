@@ -57,13 +57,17 @@ _CLOSE = {
 }
 
 
+_MARGIN = 0.4
+
+
 def agree(ours, plain):
-    """Whether results of two forms of a graph are as near as torch.testing.assert_close asks by default."""
+    """Whether results of two forms of a graph are well within what torch.testing.assert_close asks by default: the plain form
+    is itself a little away from eager, and other inputs are a little worse than the first."""
     for a, b in zip(ours, plain, strict=True):
         if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
             continue
         with torch.no_grad():
             relative, absolute = _CLOSE.get(b.dtype, (0.0, 0.0))
-            if a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, rtol=relative, atol=absolute, equal_nan=True):
+            if a.shape != b.shape or a.dtype != b.dtype or not torch.allclose(a, b, rtol=relative * _MARGIN, atol=absolute * _MARGIN, equal_nan=True):
                 return False
     return True
