@@ -125,13 +125,18 @@ def test_in_place_activation():
     record(torch.relu_, h)
     record(torch.Tensor.add_, h, 0.5)
     out = record(torch.mm, h, v, row="mm")
-    plan = record.plan("vulkan", out, h)
+    plan = record.plan("vulkan", out)
     assert plan.info["plan"] == "vulkan" and plan.devices == ["vulkan"] * 3, plan.info
     want = torch.relu(linear(x, w)) + 0.5
     for _ in range(3):
-        got, got_h = plan(x, w, v)
-        check("in place", got_h, want)
+        (got,) = plan(x, w, v)
         check("product", got, want @ v, want.double() @ v.double())
+    # Handed out, its version counter tells of the writes.
+    plan = record.plan("vulkan", out, h)
+    got, got_h = plan(x, w, v)
+    check("in place", got_h, want)
+    check("product", got, want @ v, want.double() @ v.double())
+    assert got_h._version == linear(x, w).relu_().add_(0.5)._version, got_h._version
     # An input, and a tensor with views, are written in place as the program says.
     for through_view in (False, True):
         x = torch.randn(4, 4)
