@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Embedding, index_select, gather and x[index] in kernels, among pointwise ops and rows: cpu plan against eager over shapes, strides,
 dtypes, index forms; indices out of range raise what eager raises, and nothing before them is left undone."""
-import argparse
 import random
 import sys
-import warnings
 
 import torch
 import torch.nn.functional as F
 
 import breakline
-from rows_test import fault_of
+from seeded import run
 
 TABLES = [(7, 5), (1, 9), (33, 16), (100, 64), (12, 1), (5, 257), (4, 3, 17), (6, 2, 3, 8)]
 COUNTS = [(), (1,), (0,), (3,), (2, 5), (33,), (2, 3, 4), (130,)]
@@ -90,30 +88,9 @@ def forms(rng, table):
     return name, lambda t, i: t[i] * 2, table, index
 
 
-def flat(result):
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def random_forms(first, count):
-    failures, kernels, ran = [], 0, 0
-    for seed in range(first, first + count):
-        rng = random.Random(seed)
-        torch.manual_seed(seed)
-        name, function, table, index = forms(rng, table_of(rng))
-        with torch.no_grad():
-            eager = flat(function(table, index))
-            exact = flat(function(table.double() if table.is_floating_point() else table, index))
-            compiled = breakline.compile(function, device="cpu")
-            got = flat(compiled(table, index))
-            got += flat(compiled(table, index))
-        ran += 1
-        kernels += any(k["device"] == "cpu" for s in compiled.target_report()["segments"] for k in s["kernel_list"])
-        for g, e, w in zip(got, eager * 2, exact * 2):
-            fault = fault_of(g, e, w, table.dtype)
-            if fault:
-                failures.append(f"seed {seed} {name} {tuple(table.shape)} {table.stride()} {table.dtype} at {tuple(index.shape)}: {fault}")
-                break
-    return failures, kernels, ran
+def make(rng):
+    name, function, table, index = forms(rng, table_of(rng))
+    return name, function, (table, index)
 
 
 def raised(function, *args):
@@ -176,20 +153,5 @@ def out_of_range():
     return failures
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", nargs="?")
-    parser.add_argument("--programs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    failures, kernels, ran = random_forms(arguments.seed, arguments.programs)
-    failures += explicit_forms() + out_of_range()
-    for failure in failures:
-        print(failure)
-    print(f"{ran} programs, {kernels} with kernels, {len(failures)} wrong")
-    return 1 if failures or kernels < 0.8 * ran else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(make, 0.8, lambda: explicit_forms() + out_of_range()))

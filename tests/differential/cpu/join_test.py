@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import breakline
-from rows_test import fault_of
+from seeded import fault_of, flat
 
 SHAPES = [(6,), (4, 6), (3, 16), (2, 3, 8), (5, 1, 33), (2, 4, 6, 8), (1, 1), (64, 40)]
 FLOATS = [torch.float32] * 5 + [torch.float64, torch.bfloat16, torch.float16]
@@ -69,10 +69,6 @@ def forms(rng, shape, dim):
         "chain": lambda t: torch.cat([torch.cat([f(t[0]), t[1]], dim).relu() + 1, torch.cat([t[1], t[0]], dim) * 2], dim) + 1,
     }
     return name, rows[name]
-
-
-def flat(result):
-    return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
 def main():

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pooling in kernels, alone and among pointwise ops: cpu plan against eager over windows, strides, padding, dilation, layouts, dtypes, NaN
 and infinities."""
-import argparse
 import random
 import sys
-import warnings
 
 import torch
 import torch.nn.functional as F
 
-import breakline
-from rows_test import fault_of
+from seeded import run
 
 DTYPES = [torch.float32] * 5 + [torch.float64, torch.bfloat16, torch.float16]
 
@@ -64,46 +61,11 @@ def forms(rng, rank):
     return f"{name} kernel {kernel} stride {stride} padding {padding} dilation {dilation} ceil {ceil} include {include} divisor {divisor}", rows[name]
 
 
-def flat(result):
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", nargs="?")
-    parser.add_argument("--programs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    failures, kernels, ran = [], 0, 0
-    for seed in range(arguments.seed, arguments.seed + arguments.programs):
-        rng = random.Random(seed)
-        torch.manual_seed(seed)
-        rank = rng.choice([1, 2, 2, 2, 3])
-        dtype = rng.choice(DTYPES)
-        name, function = forms(rng, rank)
-        x = tensor_of(rng, rank, dtype)
-        with torch.no_grad():
-            try:
-                eager = flat(function(x))
-                exact = flat(function(x.double()))
-            except RuntimeError:
-                continue
-            compiled = breakline.compile(function, device="cpu")
-            got = flat(compiled(x))
-            got += flat(compiled(x))
-        ran += 1
-        kernels += any(k["device"] == "cpu" for s in compiled.target_report()["segments"] for k in s["kernel_list"])
-        for g, e, w in zip(got, eager * 2, exact * 2):
-            fault = fault_of(g, e, w, dtype)
-            if fault:
-                failures.append(f"seed {seed} {name} {tuple(x.shape)} {x.stride()} {dtype}: {fault}")
-                break
-    for failure in failures:
-        print(failure)
-    print(f"{ran} programs, {kernels} with kernels, {len(failures)} wrong")
-    return 1 if failures or kernels < 0.6 * ran else 0
+def make(rng):
+    rank = rng.choice([1, 2, 2, 2, 3])
+    dtype = rng.choice(DTYPES)
+    return *forms(rng, rank), (tensor_of(rng, rank, dtype),)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(make, 0.6))

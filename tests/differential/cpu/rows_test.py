@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reductions, softmax and normalisations in kernels, alone and among pointwise ops: cpu plan against eager and float64 over shapes,
 strides, dims and dtypes, NaN and infinities included; the kernels must be there."""
-import argparse
 import random
 import sys
-import warnings
 
 import torch
 import torch.nn.functional as F
 
-import breakline
+from seeded import run
+
 
 SHAPES = [(7,), (4, 7), (3, 33), (2, 5, 64), (64, 48), (3, 4, 1000), (2, 6, 5, 7), (1, 1, 9), (130, 513), (2, 20000), (3, 1, 31), (5, 16, 3)]
 DTYPES = [torch.float32] * 4 + [torch.float64, torch.bfloat16, torch.float16]
-ULPS = {torch.float32: 2.0**-23, torch.float64: 2.0**-52, torch.bfloat16: 2.0**-7, torch.float16: 2.0**-10}
 
 
 def forms(rng, rank):
@@ -70,69 +68,13 @@ def strided(x, rng):
     return x
 
 
-def flat(result):
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def fault_of(got, eager, exact, dtype):
-    if got.dtype != eager.dtype or got.shape != eager.shape or got.stride() != eager.stride():
-        return f"metadata {got.dtype} {tuple(got.shape)} {got.stride()} for {eager.dtype} {tuple(eager.shape)} {eager.stride()}"
-    if not eager.is_floating_point():
-        return "" if torch.equal(got, eager) else "differs"
-    if not torch.equal(got.isnan(), eager.isnan()):
-        return "NaN at other places"
-    a, b, w = (t.double().nan_to_num(0, 1e300, -1e300) for t in (got, eager, exact.double()))
-    if not torch.equal(got.isinf(), eager.isinf()):
-        return "infinity at other places"
-    finite = ~(eager.isinf() | exact.isinf())
-    if not bool(finite.any()):
-        return ""
-    ours, theirs = (a - w)[finite].abs().max().item(), (b - w)[finite].abs().max().item()
-    ulps = 16 if dtype == torch.float64 else 4  # of float64 eager itself is the reference
-    bound = max(2 * theirs, ulps * ULPS[dtype] * w[finite].abs().max().item())
-    return "" if ours <= bound else f"error {ours:.3g}, eager's {theirs:.3g}"
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", nargs="?")
-    parser.add_argument("--programs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    failures, kernels, ran = [], 0, 0
-    for seed in range(arguments.seed, arguments.seed + arguments.programs):
-        rng = random.Random(seed)
-        torch.manual_seed(seed)
-        dtype = rng.choice(DTYPES)
-        x = strided(torch.randn(rng.choice(SHAPES)).to(dtype), rng)
-        if rng.random() < 0.1 and x.is_contiguous():
-            x.view(-1)[rng.randrange(x.numel())] = rng.choice([float("nan"), float("inf"), -float("inf")])
-        name, function = forms(rng, x.dim())
-        with torch.no_grad():
-            try:
-                eager = flat(function(x))
-                exact = flat(function(x.double()))
-            except RuntimeError:
-                continue
-            compiled = breakline.compile(function, device="cpu")
-            got = flat(compiled(x))
-            again = flat(compiled(x))
-        ran += 1
-        report = compiled.target_report()
-        kernels += any(k["device"] == "cpu" for s in report["segments"] for k in s["kernel_list"])
-        for g, e, w, second in zip(got, eager, exact, again):
-            fault = fault_of(g, e, w, dtype)
-            if not fault and not torch.equal(g.nan_to_num(), second.nan_to_num()):
-                fault = "two calls differ"
-            if fault:
-                failures.append(f"seed {seed} {name} {tuple(x.shape)} {x.stride()} {dtype}: {fault}")
-                break
-    for failure in failures:
-        print(failure)
-    print(f"{ran} programs, {kernels} with kernels, {len(failures)} wrong")
-    return 1 if failures or kernels < 0.8 * ran else 0
+def make(rng):
+    dtype = rng.choice(DTYPES)
+    x = strided(torch.randn(rng.choice(SHAPES)).to(dtype), rng)
+    if rng.random() < 0.1 and x.is_contiguous():
+        x.view(-1)[rng.randrange(x.numel())] = rng.choice([float("nan"), float("inf"), -float("inf")])
+    return *forms(rng, x.dim()), (x,)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(make, 0.8))
