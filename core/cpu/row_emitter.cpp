@@ -72,6 +72,7 @@ class RowEmitter final : BodyEmitter {
     std::vector<int> reduces;    ///< reductions that gather in it
     std::vector<size_t> stores;  ///< outputs written in it
     std::vector<int> keeps;      ///< instructions whose values are put on the stack
+    bool ahead = false;          ///< the next unit's elements are called into the cache meanwhile
     bool empty() const { return reduces.empty() && stores.empty(); }
   };
 
@@ -147,6 +148,9 @@ class RowEmitter final : BodyEmitter {
       }
       for (const int id : pass.keeps) there[static_cast<size_t>(id)] = true;
     }
+    // The first pass waits for memory while the others compute: the second asks for what the next unit's
+    // first will read. (The machine's own look-ahead ends with each page of 4 KiB.)
+    if (kernel_.streaming && !across_ && first_ > 0 && passes_.size() > 1) passes_[1].ahead = true;
   }
 
   /// Varying instructions that the roots of a pass need; those `there` already need nothing.
@@ -328,11 +332,11 @@ class RowEmitter final : BodyEmitter {
     });
   }
 
-  /// A loop whose carried values are gathered in pieces of `piece` steps.
+  /// A loop whose carried values are gathered in pieces: a sum loses bits with each step of its longest
+  /// chain.
   Values in_pieces(const Pass& pass, int64_t from, int64_t to, int64_t step, const Values& start,
                    const LoopBody& body) {
-    constexpr int64_t kPiece = 64;
-    const int64_t length = kPiece * step;
+    const int64_t length = ((to - from) / step < 1024 ? 16 : 64) * step;
     if (to - from <= 2 * length) return loop(index(from), index(to), step, start, body);
     return loop(index(from), index(to), length, start, [&](Value* at, const Values& carried) {
       Value* end = b_.CreateAdd(at, index(length));
@@ -406,8 +410,26 @@ class RowEmitter final : BodyEmitter {
       store_vector(buffers_[at], address(at, place), to_memory(operand(store.inst), store.buffer.dtype),
                    place.mask);
     }
+    if (pass.ahead) call_ahead(place);
     place_ = nullptr;
     return result;
+  }
+
+  /// Asks for the elements of the next unit that lie where this place does.
+  void call_ahead(const Place& place) {
+    constexpr int64_t kLine = 64, kMostBytes = 64 << 10;
+    for (size_t i = 0; i < kernel_.inputs.size(); ++i) {
+      const Buffer& buffer = kernel_.inputs[i];
+      const int64_t size = graph::item_size(buffer.dtype), next = buffer.strides[first_ - 1];
+      if (buffer.strides.back() != 1 || next == 0 || kept_extent() * size > kMostBytes) continue;
+      Value* where =
+          b_.CreateConstGEP1_64(memory_type(buffer.dtype), address(i, place), static_cast<uint64_t>(next));
+      for (int64_t at = 0; at < lanes_ * size; at += kLine) {
+        Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), where, static_cast<uint64_t>(at));
+        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                           {line, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+      }
+    }
   }
   Value* kept_at(Value* row, int id, const Place& place) {
     return b_.CreateGEP(b_.getIntNTy(static_cast<unsigned>(8 * schedule::reg_size(inst(id).type))), row,
@@ -490,10 +512,10 @@ class RowEmitter final : BodyEmitter {
     Type* type = register_type(it.type);
     if (schedule::is_float(it.type)) {
       const double infinity = std::numeric_limits<double>::infinity();
-      const double start = it.op == Op::kReduceSum    ? 0
-                           : it.op == Op::kReduceProd ? 1
-                           : it.op == Op::kReduceMax  ? -infinity
-                                                      : infinity;
+      const double start = it.op == Op::kReduceSum                              ? 0
+                           : it.op == Op::kReduceProd                           ? 1
+                           : it.op == Op::kReduceMax || it.op == Op::kReduceTop ? -infinity
+                                                                                : infinity;
       return llvm::ConstantFP::get(type, start);
     }
     const auto bits = static_cast<unsigned>(scalar_type(it.type)->getIntegerBitWidth());
@@ -517,6 +539,8 @@ class RowEmitter final : BodyEmitter {
       case Op::kReduceMax:
         if (floats) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y);
         return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
+      case Op::kReduceTop:
+        return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y);
       case Op::kReduceMin:
         if (floats) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, y);
         return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);

@@ -96,6 +96,17 @@ Value* VectorMath::exp(Value* x) {
   return scale(b_.CreateFAdd(expm1_of_remainder(reduced.r), num(1)), reduced.n);
 }
 
+Value* VectorMath::exp_down(Value* x) {
+  // The magic number carries the bias of exponents, so that its low bits, moved up, are 2^n; 0 for n = -127.
+  constexpr double kBiased = kRound32 + 127;
+  Value* bounded = at_least(x, -88);
+  Value* shifted = fma(bounded, num(kLog2E), num(kBiased));
+  Value* n = b_.CreateFSub(shifted, num(kBiased));
+  Value* r = fma(n, num(-kLn2Lo), fma(n, num(-kLn2Hi), bounded));
+  Value* power = as_float(b_.CreateShl(as_int(shifted), bits(23)));
+  return b_.CreateFMul(b_.CreateFAdd(expm1_of_remainder(r), num(1)), power);
+}
+
 Value* VectorMath::exp2(Value* x) {
   Value* bounded = at_least(at_most(x, 129), -151);
   Value* shifted = b_.CreateFAdd(bounded, num(kRound32));
@@ -390,6 +401,8 @@ Value* VectorMath::inlined(Op op, Value* x, Value* y) {
   switch (op) {
     case Op::kExp:
       return exp(x);
+    case Op::kExpDown:
+      return exp_down(x);
     case Op::kExp2:
       return exp2(x);
     case Op::kExpm1:

@@ -84,6 +84,7 @@ class VectorMath {
   llvm::Value* scale(llvm::Value* x, llvm::Value* n);
 
   llvm::Value* exp(llvm::Value* x);
+  llvm::Value* exp_down(llvm::Value* x);
   llvm::Value* exp2(llvm::Value* x);
   llvm::Value* expm1(llvm::Value* x);
   llvm::Value* log(llvm::Value* x);

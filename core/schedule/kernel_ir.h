@@ -51,6 +51,7 @@ enum class Op : uint8_t {
   kTrunc,
   kRoundEven,  ///< to the nearest integer, ties to even
   kExp,
+  kExpDown,  ///< f32: kExp of a that is not above 0; results below the normal range are 0
   kExp2,
   kExpm1,
   kLog,
@@ -84,6 +85,7 @@ enum class Op : uint8_t {
   kReduceSum,
   kReduceProd,  ///< ints wrap
   kReduceMax,   ///< NaN wins
+  kReduceTop,   ///< floats: kReduceMax; of a row with a NaN any number
   kReduceMin,   ///< NaN wins
   kReduceAny,   ///< bool
   kReduceAll,   ///< bool

@@ -94,17 +94,22 @@ struct RowLowering {
 };
 using R = RowLowering;
 
+// A NaN in a row makes its sum NaN, so its largest element may miss it.
+int below_top(const R& r) {
+  const int x = r.x();
+  return r.b.binary(Op::kSub, x, r.reduce(Op::kReduceTop, x));
+}
+int exp_down(const R& r, int x) { return r.b.unary(r.reg == RegType::kF32 ? Op::kExpDown : Op::kExp, x); }
 int emit_softmax(const R& r) {
-  const int x = r.x(), shifted = r.b.binary(Op::kSub, x, r.reduce(Op::kReduceMax, x));
-  const int e = r.b.unary(Op::kExp, shifted);
+  const int e = exp_down(r, below_top(r));
   return r.b.binary(Op::kMul, e, r.b.binary(Op::kDiv, r.number(1), r.sum(e)));
 }
 int emit_log_softmax(const R& r) {
-  const int x = r.x(), shifted = r.b.binary(Op::kSub, x, r.reduce(Op::kReduceMax, x));
-  return r.b.binary(Op::kSub, shifted, r.b.unary(Op::kLog, r.sum(r.b.unary(Op::kExp, shifted))));
+  const int shifted = below_top(r);
+  return r.b.binary(Op::kSub, shifted, r.b.unary(Op::kLog, r.sum(exp_down(r, shifted))));
 }
 int emit_logsumexp(const R& r) {
-  const int x = r.x(), largest = r.reduce(Op::kReduceMax, x);
+  const int x = r.x(), largest = r.reduce(Op::kReduceTop, x);
   const int infinite =
       r.b.binary(Op::kEq, r.b.unary(Op::kAbs, largest), r.number(std::numeric_limits<double>::infinity()));
   const int shift = r.b.select(infinite, r.number(0), largest);
