@@ -154,6 +154,7 @@ class Registry {
         put_from(p.torch, "torch.");
         put_from(p.torch_c, "torch.");
         put_from(raw_attribute(p.torch_c, "_VariableFunctions").get(), "torch.");
+        put_from(raw_attribute(p.torch_c, "_nn").get(), "torch.");
         if (group.scope == Scope::kTorch) break;
         [[fallthrough]];
       case Scope::kTensor:

@@ -19,7 +19,7 @@ constexpr NameGroup kGroups[] = {
     {S::kTorch, K::kFoldFalse, "",
      "_has_torch_function _has_torch_function_unary _has_torch_function_variadic"},
     {S::kTorch, K::kFold, "",
-     "promote_types can_cast is_vulkan_available broadcast_shapes finfo iinfo Size device dtype "
+     "promote_types can_cast _parse_to is_vulkan_available broadcast_shapes finfo iinfo Size device dtype "
      "_get_tracing_state "
      "_get_cudnn_enabled _get_cudnn_benchmark _get_cudnn_deterministic _get_cudnn_allow_tf32 "
      "_get_mkldnn_enabled "

@@ -96,7 +96,8 @@ Value* do_is(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.sa
 Value* do_is_not(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(!t.same(a.at(0), a.at(1))); }
 Value* do_contains(Tracer& t, PyObject*, Values& a, Keywords&) { return t.boolean(t.contains(a.at(0), a.at(1))); }
 Value* do_index(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  if (t.force(a.at(0))->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__index__"}});
+  if (Value* known = t.settled_number(a.at(0), nullptr)) return known;
+  if (a[0]->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__index__"}});
   if (Value* m = PyType_IsSubtype(t.type_of(a[0]), &PyLong_Type) ? nullptr : t.special_method(a[0], "__index__")) {
     PyObject* n = t.constant_of(t.call_nested(m, {a[0]}));
     if (!n || !PyLong_CheckExact(n)) t.quiet("__index__ returned another type", true);

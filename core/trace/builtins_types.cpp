@@ -81,12 +81,14 @@ Value* do_frozenset(Tracer& t, PyObject* cls, Values& a, Keywords&) {
 }
 Value* do_bool(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (a.empty()) return t.boolean(false);
-  if (t.force(a[0])->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__bool__"}});
+  if (t.force(a[0])->kind == Kind::kTensor && !t.settled(a[0])) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", "__bool__"}});
   return t.boolean(t.truth(a[0]));
 }
 Value* do_number(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   for (Value* v : a) {
     t.force(v);
+    if (v->kind == Kind::kTensor && a.size() == 1 && k.empty())
+      if (Value* known = t.settled_number(v, f)) return known;
     if (v->kind == Kind::kTensor) t.stop("tensor-item", {{"value", "TensorVariable()"}, {"call", t.name_of(f)}});
     static constexpr const char* kInt[] = {"__int__", "__index__", "__trunc__"};
     static constexpr const char* kFloat[] = {"__float__", "__index__", "__index__"};

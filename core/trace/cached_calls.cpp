@@ -11,6 +11,7 @@
 #include "core/guard/equality.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/tracer.h"
+#include "core/trace/types.h"
 
 namespace breakline::trace {
 
@@ -177,11 +178,32 @@ bool acts_on_nothing_outside(PyObject* function) {
   return purity_of(function).pure;
 }
 
+/// A call of a function that acts outside, such as a warning given once: nothing happens when its cache has the answer.
+Value* Tracer::cached_answer(PyObject* wrapper, const Values& args) {
+  std::vector<PyObject*> operands = {wrapper};
+  for (Value* v : args) {
+    PyObject* operand = constant_of(v);
+    // Objects that are told apart by identity, loggers for one.
+    const bool by_identity = !operand && v->kind == Kind::kLive && v->source >= 0 && !v->dynamic && Py_TYPE(v->object)->tp_hash == PyBaseObject_Type.tp_hash &&
+                             Py_TYPE(v->object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+    if (by_identity) {
+      guard(guard::StepKind::kIdentity, v->source, v->object);
+      operand = v->object;
+    }
+    if (!operand) return nullptr;
+    operands.push_back(operand);
+  }
+  static PyObject* ask = polyfill_named("not_cached");
+  Value* answer = ask ? query(ask, operands) : nullptr;
+  return answer && answer->object != ask ? answer : nullptr;
+}
+
 Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) {
   py::Ref inner = py::check(PyObject_GetAttrString(wrapper, "__wrapped__"));
   if (!PyFunction_Check(inner.get())) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(inner.get()));
-  if (is_user_file(py::to_string(code->co_filename)) && !acts_on_nothing_outside(inner.get())) return nullptr;
+  if (is_user_file(py::to_string(code->co_filename)) && !acts_on_nothing_outside(inner.get()))
+    return keywords.empty() ? cached_answer(wrapper, args) : nullptr;
   // A name of the trace's own that does not stand for anything yet, such as the function's in a recursive one: the call would fail, and
   // count as a miss.
   PyObject* closure = PyFunction_GET_CLOSURE(inner.get());
@@ -204,7 +226,7 @@ Value* Tracer::call_cached(PyObject* wrapper, Values& args, Keywords& keywords) 
       operands.push_back(operand(keywords[i].second));
     }
   }
-  if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return nullptr;
+  if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) return keywords.empty() ? cached_answer(wrapper, args) : nullptr;
   // The cache may be cleared and a variable changed, and what is cached may be older than the variables.
   static const Purity kNothingRead;
   const Purity& reads = is_user_file(py::to_string(code->co_filename)) ? purity_of(inner.get()) : kNothingRead;

@@ -318,6 +318,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   // 3. torch
   if (torch::available()) {
     const torch::CallableInfo& info = torch::callable_info(o);
+    if (info.kind == torch::CallableKind::kAmbientQuery || info.kind == torch::CallableKind::kBreak)
+      if (Value* r = function_mode_call(info.name, args)) return r;
+    if (!modes_.empty() && info.kind != torch::CallableKind::kUnknown && info.kind != torch::CallableKind::kFoldFalse && info.kind != torch::CallableKind::kMarker)
+      if (Value* r = call_of_mode(o, args, keywords)) return r;
     switch (info.kind) {
       case torch::CallableKind::kUnknown: break;
       case torch::CallableKind::kOp:
@@ -331,6 +335,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
         return torch_call(o, info, args, keywords);
       }
       case torch::CallableKind::kFoldFalse: {
+        if (!modes_.empty()) return boolean(true);
         for (Value* v : args) {
           force(v);
           if (is_overriding(v)) return boolean(true);
@@ -374,6 +379,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
       }
       case torch::CallableKind::kReadsValue:
       case torch::CallableKind::kBreak: {
+        if (Value* answer = read_settled(o, info, args, keywords)) return answer;
         std::string list;
         for (size_t i = 1; i < args.size(); ++i) list += (i > 1 ? ", " : "") + describe(args[i]);
         std::string method = name_of(o);

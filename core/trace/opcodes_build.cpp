@@ -109,7 +109,7 @@ struct BuildOpcodes {
     *rest = nullptr;
     const bool whole = v->kind == Kind::kTuple || v->kind == Kind::kList || v->kind == Kind::kTensor ||
                        (v->kind == Kind::kConstant && PyTuple_Check(v->object));
-    if (whole) return t.drain(v);
+    if (whole) return t.drain(v->kind == Kind::kTensor ? t.iterator_of(v) : v);
     Values items;
     Value* it = t.iterator_of(v);
     while (items.size() < most) {

@@ -36,13 +36,14 @@ struct ControlOpcodes {
   static void jump(Tracer& t, SymFrame& f, const Instr& in) { jump_to(t, f, in.target); }
   static void pop_jump_if(Tracer& t, SymFrame& f, const Instr& in) {
     bool want = in.op == Op::kPopJumpIfTrue;
-    if (t.is_assertion(f, in) && t.force(t.peek(1))->kind == Kind::kTensor) {
+    const bool tensor = t.force(t.peek(1))->kind == Kind::kTensor && !t.settled(t.peek(1));
+    if (tensor && t.is_assertion(f, in)) {
       t.assert_tensor(t.peek(1));
       t.drop(1);
       f.pc = in.target;
       return;
     }
-    if (t.force(t.peek(1))->kind == Kind::kTensor)
+    if (tensor)
       if (const std::optional<bool> wanted = t.wanted_by_check(f, in)) {
         t.assert_tensor(t.peek(1), *wanted);
         t.drop(1);

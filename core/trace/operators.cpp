@@ -113,7 +113,9 @@ int Tracer::truth(Value* v) {
     case Kind::kDict: return dict_size(v) > 0;
     case Kind::kDictView: return dict_size(v->items[0]) > 0;
     case Kind::kSet: return set_size(v) > 0;
-    case Kind::kTensor: stop("data-dependent-branch", {{"value", "TensorVariable()"}});
+    case Kind::kTensor:
+      if (Value* known = settled_number(v, reinterpret_cast<PyObject*>(&PyBool_Type))) return known->object == Py_True;
+      stop("data-dependent-branch", {{"value", "TensorVariable()"}});
     case Kind::kMade: stop("data-dependent-branch", {{"value", v->type->tp_name}});
     case Kind::kNative: return PyObject_IsTrue(v->object);
     case Kind::kLive:
@@ -171,6 +173,11 @@ Value* Tracer::length(Value* v) {
       if (Py_ssize_t n = PyObject_Size(v->object); n >= 0) return integer(n);
       quiet("len", true);
     case Kind::kTensor:
+      if (!modes_.empty()) {
+        Values self = {v};
+        Keywords none_given;
+        if (Value* r = call_of_mode(lookup(v->type, py::intern("__len__")), self, none_given)) return r;
+      }
       if (meta(v).rank() == 0) quiet("len() of a 0-d tensor", true);
       return size_of(v, 0);
     case Kind::kConstant: {

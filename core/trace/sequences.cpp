@@ -181,7 +181,11 @@ Value* Tracer::iterator_of(Value* v) {
     case Kind::kTensor: {
       if (meta(v).rank() == 0) quiet("iteration over a 0-d tensor", true);
       py::Ref unbind = py::check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(v->type), "unbind"));
-      return iterator_of(torch_call(unbind.get(), {v}));
+      if (modes_.empty()) return iterator_of(torch_call(unbind.get(), {v}));
+      // Tensor.__iter__, step by step: a mode is asked about each.
+      py::Ref dim = py::check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(v->type), "dim"));
+      torch_call(keep_for_trace(dim), {v});
+      return iterator_of(torch_call(keep_for_trace(unbind), {v, integer(0)}));
     }
     case Kind::kLive:
     case Kind::kInstance: {
@@ -344,6 +348,7 @@ Values Tracer::drain(Value* iterable) {
     list_load(iterable);
     return iterable->items;
   }
+  if (iterable->kind == Kind::kTensor) refuse_under_mode();  // it is asked for its length, too
   Value* it = iterator_of(iterable);
   constexpr int64_t kLongest = 100'000;  // what is longer is no business of a trace
   if (it->kind == Kind::kIterator && it->iterator == IteratorKind::kRange && (it->stop - it->position) / it->step > kLongest)

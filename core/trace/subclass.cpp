@@ -64,7 +64,7 @@ struct Question {
     for (const auto& [object, value] : known)
       if (value == v) return object;
     if (v->kind == Kind::kTensor || t.is_overriding(v)) {
-      const bool overrides = t.is_overriding(v);
+      const bool overrides = t.overrides_by_class(v);
       static PyObject* tensor_probe = override_helper("tensor_probe");
       static PyObject* object_probe = override_helper("ObjectProbe");
       if (v->kind != Kind::kTensor)
@@ -149,6 +149,10 @@ bool is_traced_subclass(PyTypeObject* type) {
 }
 
 bool Tracer::is_overriding(Value* v) {
+  return (v->kind == Kind::kTensor && !modes_.empty()) || overrides_by_class(v);
+}
+
+bool Tracer::overrides_by_class(Value* v) {
   if (!torch::available()) return false;
   if (v->kind == Kind::kTensor) {
     if (v->type == tensor_class() || is_parameter_class(v->type)) return false;
@@ -167,13 +171,78 @@ bool Tracer::is_overriding(Value* v) {
   return true;
 }
 
+namespace {
+
+/// The operands of a call as PyTorch can be asked about them, and what it would hand to an override.
+struct Asking {
+  Question q;
+  py::Ref answer;  ///< None: PyTorch asks nobody
+
+  /// False when an operand has no such form.
+  bool ask(const char* how, PyObject* callable, const Values& args, const Keywords& keywords) {
+    py::Ref given = py::check(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+    for (size_t i = 0; i < args.size(); ++i) {
+      PyObject* o = q.of(args[i]);
+      if (!o) return false;
+      PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), Py_NewRef(o));
+    }
+    py::Ref words = py::check(PyDict_New());
+    for (auto& [name, v] : keywords) {
+      PyObject* o = q.of(v);
+      if (!o) return false;
+      py::check_status(PyDict_SetItem(words.get(), name, o));
+    }
+    PyObject* helper = override_helper(how);
+    if (!helper) return false;
+    answer =
+        py::Ref::steal(PyObject_CallFunctionObjArgs(helper, callable, given.get(), words.get(), nullptr));
+    Py_DECREF(helper);
+    if (!answer) {
+      PyErr_Clear();
+      q.t.quiet("a call that an override is asked about", true);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+Value* Tracer::call_of_mode(PyObject* callable, Values& args, Keywords& keywords) {
+  const auto give_up = [&] { stop("torch-function-mode", {{"name", type_of(modes_.back().mode)->tp_name}}); };
+  if (!torch::current_ambient().torch_function_enabled) give_up();
+  for (Value* v : args)
+    if (overrides_by_class(force(v))) give_up();
+  for (auto& [name, v] : keywords)
+    if (overrides_by_class(force(v))) give_up();
+  Asking asking{{*this, {}, {}}, {}};
+  if (!asking.ask("ask_mode", callable, args, keywords)) give_up();
+  if (asking.answer.get() == Py_None) return nullptr;
+  keep_for_trace(asking.answer);
+  Values handed;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(asking.answer.get()); ++i)
+    handed.push_back(asking.q.back(PyTuple_GET_ITEM(asking.answer.get(), i)));
+  for (py::Ref& r : asking.q.kept) transient_.push_back(std::move(r));
+  // The mode is off while it answers.
+  struct Off {
+    Tracer& t;
+    EnteredMode mode;
+    explicit Off(Tracer& tracer) : t(tracer), mode(std::move(tracer.modes_.back())) { t.modes_.pop_back(); }
+    ~Off() { t.modes_.push_back(std::move(mode)); }
+  } off(*this);
+  Value* result = call_nested(attribute(off.mode.mode, py::intern("__torch_function__")), std::move(handed));
+  if (constant_of(result) == Py_NotImplemented) quiet("__torch_function__", true);
+  return result;
+}
+
 Value* Tracer::overridden_call(PyObject* callable, Values& args, Keywords& keywords) {
+  if (!modes_.empty())
+    if (Value* r = call_of_mode(callable, args, keywords)) return r;
   Value* first = nullptr;
   bool mixed = false;
   auto look = [&](Value* v, auto&& self, int depth) -> void {
     if (!v || depth > 3) return;
     force(v);
-    if (is_overriding(v)) {
+    if (overrides_by_class(v)) {
       mixed = mixed || (first && type_of(first) != type_of(v));
       if (!first) first = v;
     } else if (v->kind == Kind::kTuple || (v->kind == Kind::kList && (v->source < 0 || v->loaded))) {
@@ -185,27 +254,10 @@ Value* Tracer::overridden_call(PyObject* callable, Values& args, Keywords& keywo
   if (!first) return nullptr;
   const auto give_up = [&] { stop("tensor-subclass", {{"name", type_of(first)->tp_name}}); };
   if (mixed) give_up();
-  Question q{*this, {}, {}};
-  py::Ref given = py::check(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
-  for (size_t i = 0; i < args.size(); ++i) {
-    PyObject* o = q.of(args[i]);
-    if (!o) give_up();
-    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), Py_NewRef(o));
-  }
-  py::Ref words = py::check(PyDict_New());
-  for (auto& [name, v] : keywords) {
-    PyObject* o = q.of(v);
-    if (!o) give_up();
-    py::check_status(PyDict_SetItem(words.get(), name, o));
-  }
-  static PyObject* ask = override_helper("ask_override");
-  if (!ask) give_up();
-  py::Ref answer =
-      py::Ref::steal(PyObject_CallFunctionObjArgs(ask, callable, given.get(), words.get(), nullptr));
-  if (!answer) {
-    PyErr_Clear();
-    quiet("a call of a tensor subclass", true);
-  }
+  Asking asking{{*this, {}, {}}, {}};
+  if (!asking.ask("ask_override", callable, args, keywords)) give_up();
+  Question& q = asking.q;
+  const py::Ref& answer = asking.answer;
   if (answer.get() == Py_None) return nullptr;  // PyTorch does not ask the class here
   keep_for_trace(answer);
   Values handed = {constant(PyTuple_GET_ITEM(answer.get(), 0)),

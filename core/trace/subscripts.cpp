@@ -70,6 +70,7 @@ Value* Tracer::subscript(Value* c, Value* k) {
     case Kind::kList: {
       if (c->kind == Kind::kTuple && c->type)
         if (Value* f = special_method(c, "__getitem__")) return call_nested(f, {c, k});
+      if (Value* known = settled_number(k, nullptr)) k = known;
       PyObject* i = constant_of(k);
       if (!i) {
         if (k->kind == Kind::kTensor) stop("tensor-index", {{"value", describe(k)}});
@@ -111,6 +112,8 @@ Value* Tracer::subscript(Value* c, Value* k) {
     case Kind::kConstant: {
       PyObject* o = c->object;
       if (behaves_as_scalar(k)) k = constant(scalar_twin(k));
+      if (PyTuple_Check(o))
+        if (Value* known = settled_number(k, nullptr)) k = known;
       PyObject* i = constant_of(k);
       if (!i)
         if (Value* alias = typing_alias(*this, c, k)) return alias;

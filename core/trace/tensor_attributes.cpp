@@ -29,6 +29,9 @@ static bool asks_only_whether_none(const SymFrame& f) {
 }
 
 Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
+  if (!modes_.empty())
+    if (PyObject* own = lookup(o->type, name); own && Py_TYPE(own)->tp_descr_set && !is_name(name, "__class__") && !is_name(name, "__dict__"))
+      if (Value* r = overridden_attribute(o, name)) return r;
   if (is_traced_subclass(o->type)) {
     PyObject *own = lookup(o->type, name), *base = py::type_lookup(o->type->tp_base, name);
     for (PyTypeObject* t = o->type; t && is_traced_subclass(t); t = t->tp_base) base = t->tp_base ? py::type_lookup(t->tp_base, name) : nullptr;

@@ -92,8 +92,8 @@ Value* Tracer::require_grad(Value* tensor, Value* flag) {
 }
 
 bool Tracer::set_data(Value* tensor, Value* other) {
-  if (force(other)->kind != Kind::kTensor || other == tensor || torch::current_ambient().inference_mode)
-    return false;
+  if (force(other)->kind != Kind::kTensor || torch::current_ambient().inference_mode) return false;
+  if (other == tensor) return true;
   const graph::TensorMeta to = meta(other), from = meta(tensor);
   if (to.device != from.device ||
       (from.requires_grad && !graph::is_floating(to.dtype) && !graph::is_complex(to.dtype)))

@@ -114,6 +114,7 @@ bool Tracer::write_may_fail(const graph::Node& node) const {
 }
 
 Value* Tracer::deep_copy_of_tensor(Value* v) {
+  refuse_under_mode();
   const graph::TensorMeta& m = meta(v);
   // A view is copied with all of the memory it looks into, and what hangs on the object goes along.
   if (v->source < 0 || m.requires_grad || view_base_[static_cast<size_t>(v->id)] != v->id ||
@@ -430,6 +431,7 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       if (Value* lazy = call_made(callable, args, keywords, false)) return lazy;
     if (failure->why == torch::InferFailure::kRaises) quiet(node.name + ": " + failure->message, true);
     std::string reason = failure->reason.empty() ? "no-shape-rule" : std::string(failure->reason);
+    if (settle_numbers(info, reason, args, keywords)) return torch_call(callable, info, args, keywords);
     stop(reason, {{"op", node.name}, {"value", failure->message}, {"name", node.name}});
   }
   auto& inferred = std::get<torch::Inferred>(answer);

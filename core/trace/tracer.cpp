@@ -47,6 +47,8 @@ void Tracer::reset() {
   patches_ = nullptr;
   stale_.clear();
   inference_.clear();
+  settled_.clear();
+  modes_.clear();
   grad_writes_.clear();
   history_written_ = false;
   frames_.clear();
@@ -166,6 +168,7 @@ void Tracer::trace(const std::vector<EntryFrame>& entry, PyObject* const* slots,
         break_ = std::move(b.info);
         exit_ = break_.quiet ? ExitKind::kStep : ExitKind::kBreak;
       }
+      leave_modes();
       finish();
       return;
     } catch (Restart&) {

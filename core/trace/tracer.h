@@ -241,6 +241,7 @@ class Tracer {
   Value* call_nested(Value* callee, Values args, Keywords keywords = {});
   Value* call_constant(PyObject* callable, Values& args, Keywords& keywords);
   /// A function behind functools.lru_cache whose answer may be taken now; null when it can't.
+  Value* cached_answer(PyObject* wrapper, const Values& args);
   Value* call_cached(PyObject* wrapper, Values& args, Keywords& keywords);
   Value* enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                Values& args, Keywords& keywords);
@@ -381,6 +382,16 @@ class Tracer {
   graph::TensorMeta& meta(Value* tensor);
   /// subclass.cpp: whether the value is a tensor of a class whose own __torch_function__ is asked now.
   bool is_overriding(Value* v);
+  /// The same for its class alone, modes apart.
+  bool overrides_by_class(Value* v);
+  /// function_modes.cpp: calls that ask for or change the stack of torch-function modes; null for others.
+  Value* function_mode_call(std::string_view name, const Values& args);
+  /// What the innermost mode makes of the call; null when PyTorch does not ask it.
+  Value* call_of_mode(PyObject* callable, Values& args, Keywords& keywords);
+  /// A break where a mode is in force.
+  void refuse_under_mode();
+  /// The trace ends: modes that are still in force are entered for real.
+  void leave_modes();
   /// What the `__torch_function__` of an operand's class makes of the call; null when no operand has one.
   Value* overridden_call(PyObject* callable, Values& args, Keywords& keywords);
   /// The same for reading an attribute that is PyTorch's own.
@@ -392,6 +403,15 @@ class Tracer {
   /// What copy.deepcopy makes of a tensor that is alone in its memory and needs no grad; null for others.
   Value* deep_copy_of_tensor(Value* v);
   Value* storage_offset(Value* tensor);
+  /// settled.cpp: the real tensor that a value must be, when it follows from constants alone (borrowed from the trace); else null.
+  PyObject* settled(Value* tensor);
+  bool settled_nodes(graph::ValueId id, std::unordered_set<int32_t>& nodes) const;
+  /// What a call that reads such tensors answers; null for others.
+  Value* read_settled(PyObject* callable, const torch::CallableInfo& info, const Values& args, const Keywords& keywords);
+  /// type(tensor), or the tensor as an index where `type` is null; null when the tensor is not settled or is no such number.
+  Value* settled_number(Value* v, PyObject* type);
+  /// Puts numbers in place of settled integer tensors among the operands of a call that failed for `reason`; false when there is none.
+  bool settle_numbers(const torch::CallableInfo& info, std::string_view reason, Values& args, Keywords& keywords);
   int32_t storage_id(Value* tensor) const { return graph_->values[static_cast<size_t>(tensor->id)].storage; }
   void realize_tensor(Value* v);
   bool write_may_fail(const graph::Node& node) const;
@@ -635,6 +655,7 @@ class Tracer {
   std::vector<int32_t> patch_path_;
   std::vector<graph::ValueId> view_base_;   ///< by graph value: what it is a differentiable view of, else itself
   std::unordered_set<graph::ValueId> stale_;  ///< views whose requires_grad is not known since a write to their base
+  std::unordered_map<graph::ValueId, py::Ref> settled_;  ///< tensors computed from constants
   std::unordered_set<graph::ValueId> inference_;  ///< bases whose tensors are inference tensors: no version, not to be written outside
   bool history_written_ = false;              ///< an input's autograd history was changed by a node
   std::vector<const void*> grad_writes_;      ///< storages of inputs that came to require grad
@@ -655,6 +676,12 @@ class Tracer {
   int nesting_ = 0;
   int64_t mutations_ = 0;
   int restarts_ = 0;
+  struct EnteredMode {
+    Value* mode;
+    int64_t entered_at;
+    BreakInfo info;
+  };
+  std::vector<EnteredMode> modes_;  ///< torch-function modes that the trace has entered, innermost last
   std::map<int64_t, BreakInfo> forced_;
   size_t progress_nodes_ = 0, progress_steps_ = 0;  ///< nodes and guard steps when a loop last added a node
   int64_t progress_at_ = 0;                         ///< instruction count then

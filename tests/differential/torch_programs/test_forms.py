@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs of programs_forms.py and programs_regions.py, or with --users those of programs_users.py, eager against Breakline under both plans, with no more
+"""The programs of programs_forms.py, _modes.py, _regions.py and _settled.py, or with --users those of programs_users.py, eager against Breakline under both plans, with no more
 places that break than each may have.
 
   test_forms.py [--only REGEX] [--users] [--places]
@@ -9,7 +9,9 @@ import argparse
 import re
 
 from programs_forms import FORMS
+from programs_modes import MODES
 from programs_regions import REGIONS
+from programs_settled import SETTLED
 from programs_users import STILL_BREAK, USERS
 from test_programs import compare  # noqa: E402  (sets the path for what follows)
 
@@ -25,7 +27,7 @@ def main():
     import breakline  # noqa: F401  before the forks
 
     tally = Tally("forms of tensors")
-    for name, (make, places) in (USERS if given.users else FORMS | REGIONS).items():
+    for name, (make, places) in (USERS if given.users else FORMS | MODES | REGIONS | SETTLED).items():
         if not re.search(given.only, name):
             continue
         for plan in ("replay", "cpu"):

@@ -2,6 +2,7 @@
 """Python that the tracer follows in place of C code of PyTorch which would hide the user's Python from it. Each function
 computes exactly what it stands for, under the condition that its text names."""
 
+import gc
 import warnings
 import weakref
 
@@ -190,6 +191,12 @@ def call_quietly(function, args, kwargs):
         return function(*args, **kwargs)
 
 
+def call_without_warnings(function, args, kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **kwargs)
+
+
 def get_attribute(value, name):
     return getattr(value, name)
 
@@ -207,6 +214,18 @@ def run_checkpoint(options):
         return checkpoint(region, *operands, **options)
 
     return call
+
+
+def not_cached(wrapper, *args):
+    """What the cache of functools.lru_cache holds for a call; this function itself when it holds nothing. Asks nobody but the cache."""
+    if wrapper.cache_parameters()["typed"]:
+        return not_cached
+    key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
+    own = wrapper.__dict__
+    for part in gc.get_referents(wrapper):
+        if type(part) is dict and part is not own and key in part:
+            return wrapper(*args)
+    return not_cached
 
 
 def set_hook(tensor, hook):
@@ -287,6 +306,21 @@ class ObjectProbe:
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         raise _Asked(func, args, kwargs)
+
+
+class _ModeProbe(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise _Asked(func, types, args, kwargs or {})
+
+
+def ask_mode(callable, args, kwargs):
+    """(func, types, args, kwargs) with which PyTorch calls the `__torch_function__` of a mode in force; None where it doesn't."""
+    try:
+        with _ModeProbe():
+            callable(*args, **kwargs)
+    except _Asked as asked:
+        return asked.args
+    return None
 
 
 def tensor_probe(twin):
