@@ -14,6 +14,7 @@
 #include "core/segment/turn.h"
 #include "core/segment/variation.h"
 #include "core/torch/modes.h"
+#include "core/torch/region_run.h"
 #include "core/torch/tensor.h"
 #include "core/trace/guard_place.h"
 
@@ -450,6 +451,7 @@ Run::Next Run::run_plan(Segment& s, OwnedList& outputs, bool* failed) {
     watch_.plan_ended(s);
     return Next::kSite;
   }
+  if (s.with_torch && torch::recomputation_ends()) return Next::kError;
   *failed = true;
   PyErr_Clear();
   std::fill(outputs.items.begin(), outputs.items.end(), nullptr);
@@ -469,7 +471,7 @@ Run::Next Run::run_segment(Segment& s, PyObject** result) {
   }
   OwnedList outputs(scratch_.outputs);
   bool failed;
-  run_plan(s, outputs, &failed);
+  if (run_plan(s, outputs, &failed) == Next::kError) return Next::kError;
   if (failed) {
     previous_ = nullptr;
     return run_to_exception(result);

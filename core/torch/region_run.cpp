@@ -191,4 +191,13 @@ int run_with_regions(const std::shared_ptr<const PreparedNodes>& nodes, PyObject
   return run_range(nodes, slots, 0, static_cast<int>(nodes->runners.size()), 0, graph::kernel_times);
 }
 
+bool recomputation_ends() {
+  PyObject* error = PyErr_Occurred();
+  PyObject* module =
+      error ? PyDict_GetItemString(PyImport_GetModuleDict(), "torch.utils.checkpoint") : nullptr;
+  PyObject* stop =
+      module ? PyDict_GetItemString(PyModule_GetDict(module), "_StopRecomputationError") : nullptr;
+  return stop && PyErr_GivenExceptionMatches(error, stop);
+}
+
 }  // namespace breakline::torch

@@ -22,4 +22,8 @@ struct PreparedNodes {
 /// set. GIL.
 int run_with_regions(const std::shared_ptr<const PreparedNodes>& nodes, PyObject** slots);
 
+/// True when the error that is set is the one by which PyTorch ends a checkpoint's second forward early: no
+/// failure, and what runs until it must not run again. GIL.
+bool recomputation_ends();
+
 }  // namespace breakline::torch

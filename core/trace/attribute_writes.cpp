@@ -69,6 +69,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
       if (require_grad(o, v)) return;
       stop("requires-grad", {{"value", "TensorVariable()"}});
     }
+    if (is_name(name, "_grad") && meta(o).is_leaf) name = py::intern("grad");
     if (is_name(name, "grad") && o->source >= 0 && meta(o).is_leaf && torch::is_plain_tensor(o->object)) {
       // Nothing inside a segment runs the autograd engine, so it may be set at the segment's end.
       const bool none_given = force(v)->kind == Kind::kConstant && v->object == Py_None;

@@ -339,6 +339,10 @@ Value* Tracer::module_attribute(PyObject* module, PyObject* name, bool* missing)
     // that the name is missing would fail as soon as it is made.
     if (py::Ref loaded = py::Ref::steal(PyObject_CallOneArg(getter, name)); !loaded) PyErr_Clear();
   }
+  // So do torch.ops and the namespaces in it.
+  if (const std::string_view kind = t->tp_name;
+      !present && !py::type_lookup(t, name) && (kind == "_Ops" || kind == "_OpNamespace"))
+    if (py::Ref loaded = py::Ref::steal(PyObject_GetAttr(module, name)); !loaded) PyErr_Clear();
   Value* dict = saved_kind->attributes;
   if (!dict) {
     dict = live(d, child(SourceKind::kInstanceDict, object_source(module)));

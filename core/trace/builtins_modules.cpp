@@ -170,6 +170,11 @@ py::Ref inspected(Tracer& t, Values& a, Keywords& k) {
     if (function && PyFunction_Check(function)) subject = py::check(PyMethod_New(function, Py_None));
   } else if (PyObject* o = t.constant_of(v); o && (PyFunction_Check(o) || PyType_Check(o))) {
     subject = py::Ref::borrow(o);
+  } else if (v->function_live) {
+    // Its code is guarded; what else the answer may depend on is not there.
+    const auto empty = [&](const char* part) { return t.truth(t.attribute(v, py::intern(part))) == 0; };
+    if (empty("__defaults__") && empty("__kwdefaults__") && empty("__annotations__") && empty("__dict__"))
+      subject = py::Ref::borrow(v->object);
   }
   return subject;
 }

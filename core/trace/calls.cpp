@@ -376,32 +376,34 @@ Value* Tracer::enter_python(PyObject* o, Values& args, Keywords& keywords) {
 }
 
 Value* Tracer::super_call(Values& args) {
+  Values parts = args;
+  if (args.empty()) {
+    SymFrame& f = top();
+    Value* cell = nullptr;
+    for (int i = 0; i < f.code->slot_count; ++i)
+      if (f.code->is_free_slot(i) && is_name(f.code->slot_name(i), "__class__"))
+        cell = f.locals_[static_cast<size_t>(i)];
+    Value* self =
+        f.code->code->co_argcount == 0 ? nullptr : f.locals_[0];  // the first slot is no argument then
+    if (!cell || !self) quiet("super()", true);
+    force(cell);
+    if (self->kind == Kind::kCell || (self->kind == Kind::kLive && PyCell_Check(self->object))) {
+      force(self);
+      self = self->items[0];
+    }
+    if (cell->kind != Kind::kCell || !cell->items[0] || !self) quiet("super()", true);
+    parts = {cell->items[0], self};
+  }
+  if (parts.size() != 2) stop("builtin", {{"function", "super"}});
+  PyObject* cls = constant_of(parts[0]);
+  if (!cls || !PyType_Check(cls)) quiet("super()", true);
+  Value* of = force(parts[1]);
+  auto* base = reinterpret_cast<PyTypeObject*>(cls);
+  const bool type = of->kind == Kind::kConstant && PyType_Check(of->object) &&
+                    PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(of->object), base);
+  if (!type && !PyType_IsSubtype(type_of(of), base)) quiet("super()", true);
   Value* s = make(Kind::kSuper);
-  if (args.size() == 2) {
-    PyObject* cls = constant_of(args[0]);
-    if (!cls || !PyType_Check(cls)) quiet("super()", true);
-    Value* of = force(args[1]);
-    auto* base = reinterpret_cast<PyTypeObject*>(cls);
-    bool instance = PyType_IsSubtype(type_of(of), base);
-    bool type = of->kind == Kind::kConstant && PyType_Check(of->object) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(of->object), base);
-    if (!instance && !type) quiet("super()", true);
-    s->items = args;
-    return s;
-  }
-  if (!args.empty()) stop("builtin", {{"function", "super"}});
-  SymFrame& f = top();
-  Value* cell = nullptr;
-  for (int i = 0; i < f.code->slot_count; ++i)
-    if (PyUnicode_CompareWithASCIIString(f.code->slot_name(i), "__class__") == 0) cell = f.locals_[static_cast<size_t>(i)];
-  Value* self = f.locals_.empty() ? nullptr : f.locals_[0];
-  if (!cell || !self) quiet("super()", true);
-  force(cell);
-  if (self->kind == Kind::kCell || (self->kind == Kind::kLive && PyCell_Check(self->object))) {
-    force(self);
-    self = self->items[0];
-  }
-  if (cell->kind != Kind::kCell || !cell->items[0] || !self) quiet("super()", true);
-  s->items = {cell->items[0], self};
+  s->items = std::move(parts);
   return s;
 }
 

@@ -124,9 +124,14 @@ Value* Tracer::deque_method(Value* self, const std::string& n, Values& a, Keywor
     items.insert(items.begin() + std::min(i, size()), a[2]);
     return none();
   }
-  if ((n == "count" || n == "index" || n == "remove") && a.size() == 2) {
-    int64_t found = 0, at = p->number;
-    for (int64_t i = 0; i < size(); ++i) {
+  if (((n == "count" || n == "remove") && a.size() == 2) ||
+      (n == "index" && a.size() >= 2 && a.size() <= 4)) {
+    int64_t found = 0, at = p->number, first = 0, end = size();
+    if ((a.size() > 2 && !int_of(a[2], &first)) || (a.size() > 3 && !int_of(a[3], &end))) return nullptr;
+    for (int64_t* bound : {&first, &end})
+      if (*bound < 0) *bound = std::max<int64_t>(0, *bound + size());
+    end = std::min(end, size());
+    for (int64_t i = first; i < end; ++i) {
       Value* x = items[static_cast<size_t>(i)];
       const bool same_one = x == a[1] || equal(x, a[1]);
       if (p->number != at) return nullptr;

@@ -20,12 +20,13 @@ bool shares_its_locals(const bytecode::Code* code) {
       if (all[i].target >= 0 && static_cast<size_t>(all[i].target) <= at && i > at) return true;
     return false;
   };
-  // `locals()["x"]` and `len(locals())` keep nothing.
+  // `locals()["x"]`, `"x" in locals()` and `len(locals())` keep nothing.
   auto is_dropped = [&](size_t at) {
     using bytecode::Op;
     size_t call = at + 1;
     while (call < all.size() && all[call].op == Op::kPushNull) ++call;
     if (call + 2 >= all.size() || all[call].op != Op::kCall) return false;
+    if (all[call + 1].op == Op::kContainsOp) return true;
     if (all[call + 1].op == Op::kLoadConst && all[call + 2].op == Op::kBinarySubscr) return true;
     if (all[call + 1].op != Op::kCall || all[call + 1].arg != 1) return false;
     size_t before = at;

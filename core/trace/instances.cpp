@@ -42,7 +42,7 @@ bool is_named_tuple_maker(PyObject* function) {
 Value* weak_reference(Tracer& t, Value* v) {
   t.force(v);
   PyTypeObject* type = t.type_of(v);
-  const bool existing = v->source >= 0 && v->object && v->kind != Kind::kTensor && v->kind != Kind::kConstant;
+  const bool existing = v->source >= 0 && v->object && v->kind != Kind::kConstant;
   if (!existing && v->kind != Kind::kInstance) t.stop("constructor", {{"class", "weakref.ReferenceType"}});
   if (!PyType_SUPPORTS_WEAKREFS(type)) t.quiet("weakref", true);
   Value* reference = t.make(Kind::kInstance);

@@ -115,9 +115,15 @@ constexpr PureFunction kPureFunctions[] = {
 };
 
 /// Modules of C with functions of that kind.
-constexpr std::array<std::string_view, 8> kPureModules = {
-    "_struct", "_json", "binascii", "unicodedata", "_sre", "_string", "_statistics", "_codecs"};
-constexpr std::array<std::string_view, 2> kPureOfSys = {"getsizeof", "intern"};
+constexpr std::array<std::string_view, 8> kPureModules = {"_struct", "_json",   "binascii",    "unicodedata",
+                                                          "_sre",    "_string", "_statistics", "_codecs"};
+/// A function by its module, or the end of its file, and name.
+struct Query {
+  const char* module;
+  const char* name;
+};
+/// Functions of that kind in modules that have others.
+constexpr Query kPureNatives[] = {{"sys", "getsizeof"}, {"sys", "intern"}, {"posix", "fspath"}};
 
 /// Functions of numpy that read their arguments and nothing else, besides its ufuncs.
 constexpr std::array<std::string_view, 24> kNumpyFunctions = {"prod", "sum",    "mean",   "max",   "min",   "amax", "amin",      "ptp",
@@ -125,10 +131,6 @@ constexpr std::array<std::string_view, 24> kNumpyFunctions = {"prod", "sum",    
                                                               "all",  "any",    "argmax", "argmin", "size",  "ndim", "count_nonzero", "trace"};
 
 /// Questions about the process: no effects, and the answer may change between calls.
-struct Query {
-  const char* module;
-  const char* name;
-};
 constexpr Query kQueries[] = {
     {"posix", "getpid"},
     {"posix", "getppid"},
@@ -310,8 +312,10 @@ bool is_pure_function(PyObject* function) {
     return std::find(names.begin(), names.end(), n) != names.end();
   };
   std::string_view module = module_of(function);
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name;
   return has(kPureModules, module) ||
-         (module == "sys" && has(kPureOfSys, reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name));
+         std::any_of(std::begin(kPureNatives), std::end(kPureNatives),
+                     [&](const Query& q) { return module == q.module && name == q.name; });
 }
 
 bool Tracer::data_arguments(const Values& args, const Keywords& keywords, Values& values, Keywords& words) {

@@ -39,7 +39,7 @@ Value* dict_behind(Tracer& t, Value* proxy) {
   static PyMethodDef definition = {"_shown_by", shown_by, METH_O, nullptr};
   static PyObject* asks = PyCFunction_New(&definition, nullptr);
   PyObject* mapping = t.keep_for_trace(py::Ref::steal(shown_by(nullptr, proxy->object)));
-  if (!PyDict_CheckExact(mapping)) return nullptr;
+  if (!PyDict_CheckExact(mapping) && !PyODict_CheckExact(mapping)) return nullptr;
   t.guard_type(proxy);
   return t.force(t.live(mapping, t.child(guard::SourceKind::kExpression, proxy->source, asks)));
 }
@@ -161,8 +161,11 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
       overridden = overridden || special_method(self, m);
     if (name == "__getitem__" && special_method(self, "__missing__")) return nullptr;
     const bool fresh = name == "__init__" && args.size() == 1 && keywords.empty();
-    if (p->type == ordered_dict_type() && overridden && !fresh && has(kThroughOverrides, name))
-      return nullptr;
+    if (p->type == ordered_dict_type() && overridden && !fresh && has(kThroughOverrides, name)) {
+      if ((name != "__init__" && name != "update") || args.size() > 2) return nullptr;
+      static PyObject* form = polyfill_named("ordered_update");
+      return form ? call_nested(constant(form), args, keywords) : nullptr;
+    }
     if (p->type == ordered_dict_type() && name == "copy") return nullptr;
   }
   if (name == "__init__" && (args.size() > 2 || (p->kind == Kind::kList && !keywords.empty()))) quiet("argument binding", true);

@@ -46,6 +46,7 @@ Value* Tracer::tensor_attribute(Value* o, PyObject* name, bool* missing) {
     if (own && Py_TYPE(own)->tp_descr_set && !is_name(name, "__class__") && !is_name(name, "__dict__") && is_overriding(o))
       if (Value* r = overridden_attribute(o, name)) return r;
   }
+  if (is_name(name, "_grad") && meta(o).is_leaf) name = py::intern("grad");
   torch::AttributeInfo info = torch::attribute_info(name);
   switch (info.kind) {
     case torch::AttributeKind::kConstant: {

@@ -143,7 +143,8 @@ Value* Tracer::hook_on_tensor(Value* tensor, Value* hook) {
 Value* Tracer::attach_function(const Values& args) {
   // polyfills.attach(cls, ctx, args, result)
   Value *cls = args[0], *ctx = force(args[1]), *operands = force(args[2]), *result = force(args[3]);
-  Value* kept = ctx->kind == Kind::kInstance ? instance_dict(ctx) : nullptr;
+  Value* kept = ctx->kind == Kind::kInstance || ctx->kind == Kind::kLive ? instance_dict(ctx) : nullptr;
+  if (kept) dict_load(kept);
   const bool several = result->kind == Kind::kTuple && !result->type;
   if (!kept || operands->kind != Kind::kTuple || (result->kind != Kind::kTensor && !several)) return nullptr;
   static PyObject* parts = polyfill_named("attach_parts");

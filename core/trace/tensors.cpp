@@ -6,6 +6,7 @@
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
 #include "core/trace/tracer.h"
+#include "core/trace/types.h"
 
 namespace breakline::trace {
 
@@ -552,6 +553,13 @@ Value* Tracer::torch_call(PyObject* callable, const torch::CallableInfo& info, V
       result->items.push_back(v);
       node.outputs.push_back(v->id);
     }
+    // torch._foreach_…_ hands back the very list or tuple that it was given.
+    Value* given = !args.empty() ? force(args[0]) : !keywords.empty() ? force(keywords[0].second) : nullptr;
+    for (const auto& [name, v] : keywords)
+      if (is_name(name, "self")) given = force(v);
+    if (info.in_place && given && (given->kind == Kind::kList || given->kind == Kind::kTuple) &&
+        given->items == result->items)
+      result = given;
   }
   for (size_t i = 0; i < inferred.written.size() && i < inferred.written_meta.size(); ++i) {
     const graph::TensorMeta& now = inferred.written_meta[i];

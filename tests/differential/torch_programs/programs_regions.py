@@ -53,6 +53,64 @@ def gradients_through_checkpoints():
     return f, calls(4, 6, grad=True)
 
 
+@region(1)
+def compiled_inside_a_checkpoint():
+    """The call around it runs the whole again in the backward pass, and ends that early."""
+    m = net().train()
+
+    def f(x):
+        y = m(x * 2)
+        torch._dynamo.graph_break()
+        return (y * y).sin()
+
+    return f, [("checkpoint", *c) for c in calls(4, 6, grad=True)]
+
+
+@region(0)
+def grad_by_its_other_name():
+    def f(x, y):
+        x._grad = y + 1
+        y.grad = x + 2
+        return x.grad * 2, y._grad + 1
+
+    return f, [(c[0].detach().requires_grad_(), d[0].detach().requires_grad_()) for c, d in zip(calls(4), calls(4))]
+
+
+class Halted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        torch._dynamo.graph_break()
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x.sin() * k
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos() * ctx.k, None
+
+
+@region(1)
+def break_in_the_forward_of_a_function():
+    def f(x):
+        return Halted.apply(x * 2, 3) + 1, Halted.apply(x, 4.0)
+
+    return f, calls(4, grad=True)
+
+
+LIBRARY = torch.library.Library("breakline_regions", "DEF")
+LIBRARY.define("turned(Tensor x) -> Tensor")
+LIBRARY.impl("turned", lambda x: -x, "CompositeImplicitAutograd")
+
+
+@region(0)
+def operator_found_by_name():
+    def f(x):
+        return torch.ops.breakline_regions.turned(x + 1) * 2
+
+    return f, calls(4)
+
+
 @region(0)
 def without_grad():
     m = net().eval()

@@ -59,6 +59,8 @@ def around(name, fn):
     }
     if name == "vmap":
         return lambda *args: torch.vmap(fn)(*args)
+    if name == "checkpoint":
+        return lambda *args: torch.utils.checkpoint.checkpoint(fn, *args, use_reentrant=False)
     if name == "func_grad":
         return lambda *args: torch.func.grad(lambda *a: fn(*a).sum())(*args)
 

@@ -66,6 +66,30 @@ def apply_without_grad(cls, *args):
         return _output(result, args, ctx)
 
 
+def ordered_update(self, other=(), /, **words):
+    """`OrderedDict.__init__` and `update` where a subclass overrides what they go through."""
+    pairs = other
+    if type(other) is dict:
+        pairs = list(other.items())
+    elif hasattr(other, "keys"):
+        pairs = ()
+        for key in other.keys():
+            self[key] = other[key]
+    elif hasattr(other, "items"):
+        pairs = other.items()
+    nothing = object()
+    for pair in pairs:
+        parts = iter(pair)
+        key, value = next(parts, nothing), next(parts, nothing)
+        if value is nothing:
+            raise ValueError("need more than 0 values to unpack" if key is nothing else "need more than 1 value to unpack")
+        if next(parts, nothing) is not nothing:
+            raise ValueError("too many values to unpack (expected 2)")
+        self[key] = value
+    for key, value in words.items():
+        self[key] = value
+
+
 def apply_with_grad(cls, *args):
     """`torch.autograd.Function.apply` when an argument needs a gradient: the forward is Python like any other, then autograd gets to
     know what it left in its context."""
