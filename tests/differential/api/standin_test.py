@@ -101,6 +101,9 @@ class Standin(unittest.TestCase):
             import torch._dynamo.config as again
             with config.patch(verbose=True):
                 assert again.verbose
+            with config.patch("suppress_errors", True), config.patch({"disable": True}, dynamic_shapes=False):
+                assert again.suppress_errors and again.disable and not again.dynamic_shapes
+            assert not again.suppress_errors and not again.disable
             from breakline import standin
             print(light, again is config, standin._real.config.recompile_limit, standin._real.config.verbose)
             """

@@ -131,7 +131,7 @@ def ordered_dict_from_odd_sources(x, n):
         return y, type(e).__name__, str(e)
 
 
-@case
+@case(breaks=1)
 def ordered_dict_of_two_sources(x, n):
     return x + 1, Counting({}, {})
 

@@ -128,9 +128,10 @@ class _Config(types.ModuleType):
         if name in ("recompile_limit", "cache_size_limit") and isinstance(value, int) and value > 0:
             _native.load().set_option("recompile_limit", value)
 
-    def patch(self, changes=None, **more):
-        """A context manager and decorator that changes settings for a while."""
-        return _Patch(self, {**(changes if isinstance(changes, dict) else {}), **more})
+    def patch(self, changes=None, value=None, **more):
+        """A context manager and decorator that changes settings for a while: `patch(name=value)`, `patch("name", value)` or `patch({"name": value})`."""
+        named = {changes: value} if isinstance(changes, str) else changes or {}
+        return _Patch(self, {**named, **more})
 
 
 def _real_config(load):
