@@ -4,6 +4,7 @@
 #include "core/python/compat.h"
 #include "core/torch/registry.h"
 #include "core/torch/tensor.h"
+#include "core/trace/arrays.h"
 #include "core/trace/builtins.h"
 #include "core/trace/function_parts.h"
 #include "core/trace/inline_rules.h"
@@ -157,6 +158,7 @@ Value* Tracer::bind(PyObject* a, Value* self, PyTypeObject* type, PyObject* name
 
 Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
   force(o);
+  if (is_entry_array(o)) array_as_input(o);
   switch (o->kind) {
     case Kind::kTensor: return tensor_attribute(o, name, missing);
     case Kind::kMade: return attribute_of_made(o, name, missing);
@@ -282,6 +284,7 @@ Value* Tracer::attribute(Value* o, PyObject* name, bool* missing) {
           py::Ref r = py::check(PyObject_GetAttr(o->object, name));
           return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
         }
+        if (o->kind == Kind::kDictView && is_name(name, "mapping")) return call_nested(constant(reinterpret_cast<PyObject*>(&PyDictProxy_Type)), {o->items[0]});
         return bind(a, o, t, name);
       };
       if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) return plainly(missing);

@@ -7,6 +7,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
+#include "core/trace/mappings.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -267,7 +268,7 @@ void add_itertools() {
   for (const Row& r : kRows) Builtins::add(r.module, r.name, r.handler);
 }
 
-Value* Builtins::try_native_method(Tracer& t, PyObject* o, Values& a, Keywords&) {
+Value* Builtins::try_native_method(Tracer& t, PyObject* o, Values& a, Keywords& k) {
   std::string_view type = Py_TYPE(o)->tp_name;
   if (type == "operator.itemgetter" || type == "operator.attrgetter" || type == "operator.methodcaller") return call_getter(t, o, type, a);
   if (!PyCFunction_Check(o)) return nullptr;
@@ -288,10 +289,11 @@ Value* Builtins::try_native_method(Tracer& t, PyObject* o, Values& a, Keywords&)
     it->items = {t.iterator_of(a[0])};
     return it;
   }
-  if (owner == &PyDict_Type && name == "fromkeys" && !a.empty() && a.size() <= 2) {
-    Value* d = t.new_dict();
-    for (Value* k : t.drain(a[0])) t.dict_set(d, k, a.size() > 1 ? a[1] : t.none());
-    return d;
+  if (PyType_IsSubtype(owner, &PyDict_Type) && name == "fromkeys" && !a.empty()) {
+    Values of = a;
+    for (auto& [word, v] : k)
+      if (is_name(word, "value") && owner == ordered_dict_type() && of.size() == 1) of.push_back(v);
+    if (of.size() == a.size() + k.size() && of.size() <= 2) return dict_of_keys(t, owner, of);
   }
   return nullptr;
 }

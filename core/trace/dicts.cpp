@@ -19,7 +19,7 @@ constexpr size_t kIndexFrom = 24;  // entries
 
 /// Keys whose hash and equality run no user code.
 bool is_safe_key(PyObject* o) {
-  if (guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o))
+  if (guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || is_typing_object(o))
     return true;
   if (torch::available() && torch::is_native_enum(o)) return true;
   hashfunc h = Py_TYPE(o)->tp_hash;

@@ -87,7 +87,7 @@ constexpr Helper kTorchHelpers[] = {
     {"__init__.py", "is_deterministic_algorithms_warn_only_enabled"}, {"__init__.py", "get_float32_matmul_precision"},
     {"__init__.py", "is_warn_always_enabled"}, {"__init__.py", "set_default_dtype"}, {"__init__.py", "typename"},
     {"nn/parameter.py", "is_lazy"}, {"__future__.py", "*"},
-    {"_functorch/functional_call.py", "functional_call"}, {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
+    {"_functorch/functional_call.py", "functional_call"}, {"jit/__init__.py", "annotate"}, {"jit/_trace.py", "is_tracing"}, {"jit/_script.py", "_unwrap_optional"}, {"jit/_trace.py", "_script_if_tracing.<locals>.wrapper"},
     {"distributed/__init__.py", "is_available"}, {"distributed/distributed_c10d.py", "is_initialized"}, {"distributed/distributed_c10d.py", "_WorldMeta.WORLD"}, {"distributed/distributed_c10d.py", "_World.default_pg"},
     {"autograd/function.py", "FunctionCtx.save_for_backward"}, {"autograd/function.py", "FunctionCtx.save_for_forward"},
     {"autograd/function.py", "FunctionCtx.mark_dirty"}, {"autograd/function.py", "FunctionCtx.mark_non_differentiable"},

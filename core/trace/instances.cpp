@@ -187,7 +187,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     return d;
   }
   if (type == default_dict_type()) {
-    if (args.size() > 1 || !keywords.empty()) stop("constructor", {{"class", name}});
+    if (args.size() > 2) quiet("arguments of " + name, true);
     Value* d = new_dict();
     d->type = type;
     d->items = {args.empty() ? none() : force(args[0])};
@@ -195,6 +195,9 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     const Kind kind = d->items[0]->kind;
     const bool code = kind == Kind::kFunction || kind == Kind::kMethod || kind == Kind::kPartial;
     if (c ? c != Py_None && !PyCallable_Check(c) : !code && !type_of(d->items[0])->tp_call) quiet("defaultdict", true);
+    if (!args.empty()) args[0] = d;
+    else args.push_back(d);
+    if ((args.size() > 1 || !keywords.empty()) && !dict_method(d, "update", args, keywords)) stop("constructor", {{"class", name}});
     return d;
   }
   if (args.size() == 1 && keywords.empty() && is_return_type(type)) {
@@ -251,7 +254,7 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   lookup(type, py::intern("__new__"));
   if (type == &PyBaseObject_Type && args.empty() && keywords.empty()) return new_instance(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    if (torch::available() && (name == "torch.Size" || name == "torch.device")) return fold(reinterpret_cast<PyObject*>(type), args, keywords);
+    if (name == "numpy.dtype" || (torch::available() && (name == "torch.Size" || name == "torch.device"))) return fold(reinterpret_cast<PyObject*>(type), args, keywords);
     stop("constructor", {{"class", name}});
   }
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) quiet("abstract class", true);

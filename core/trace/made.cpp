@@ -8,6 +8,7 @@
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/arrays.h"
 #include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -118,6 +119,31 @@ constexpr std::string_view kNumpyNames[] = {"asarray",
                                             "atleast_2d",
                                             "count_nonzero",
                                             "cumulative_sum",
+                                            "meshgrid",
+                                            "take_along_axis",
+                                            "broadcast_arrays",
+                                            "array_split",
+                                            "vsplit",
+                                            "hsplit",
+                                            "dsplit",
+                                            "nansum",
+                                            "nanmean",
+                                            "nanstd",
+                                            "nanvar",
+                                            "nanmin",
+                                            "nanmax",
+                                            "fft",
+                                            "ifft",
+                                            "fft2",
+                                            "ifft2",
+                                            "fftn",
+                                            "ifftn",
+                                            "rfft",
+                                            "irfft",
+                                            "fftshift",
+                                            "ifftshift",
+                                            "searchsorted",
+                                            "digitize",
                                             "view",
                                             "einsum"};
 
@@ -257,6 +283,10 @@ bool Tracer::array_as_input(Value* v) {
   v->type = Py_TYPE(v->object);
   has_made_ = true;
   return true;
+}
+
+bool is_entry_array(const Value* v) {
+  return v->kind == Kind::kLive && v->source >= 0 && v->object && !v->dynamic && is_array(v->object);
 }
 
 PyObject* Tracer::example_of(Value* v) {
@@ -460,8 +490,8 @@ Value* Tracer::item_of_made(Value* made, Value* key) {
 }
 
 Value* Tracer::attribute_of_made(Value* made, PyObject* name, bool* missing) {
-  constexpr std::array<std::string_view, 6> kLayout = {"shape", "dtype",    "ndim",
-                                                       "size",  "itemsize", "nbytes"};
+  constexpr std::array<std::string_view, 7> kLayout = {"shape", "dtype",    "ndim",   "size",
+                                                       "itemsize", "nbytes", "strides"};
   const std::string_view text = py::utf8(name);
   if (torch::is_tensor(made->object)) {
     constexpr std::array<std::string_view, 6> kFacts = {"dtype",        "device",    "layout",

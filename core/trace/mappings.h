@@ -12,4 +12,11 @@ namespace breakline::trace {
 /// iterates as dict does, else `keys()` and an item for each. False, and nothing done, where it is no mapping.
 bool each_of_mapping(Tracer& t, Value* from, const std::function<void(Value*, Value*)>& use);
 
+/// The dict that a value is or, an instance of a subclass, holds; null for other values.
+Value* held_dict(Tracer& t, Value* v);
+/// `a | b` as the operator of `maker`, one of them or a plain dict, makes it.
+Value* join_dicts(Tracer& t, Value* a, Value* b, Value* maker);
+/// fromkeys of dict, OrderedDict and defaultdict; null for other classes.
+Value* dict_of_keys(Tracer& t, PyTypeObject* type, const Values& args);
+
 }  // namespace breakline::trace

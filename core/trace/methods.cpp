@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/trace/builtins.h"
 #include "core/trace/mappings.h"
+#include "core/trace/sets.h"
 #include "core/trace/text.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -22,7 +23,7 @@ bool compares_as_object(PyTypeObject* type) {
 /// dict's own methods that an OrderedDict answers as its own do. The others see, or make, an order of its
 /// own.
 bool is_same_for_ordered(const std::string& name) {
-  for (const char* n : {"get", "__getitem__", "__contains__", "__len__", "__eq__", "__ne__"})
+  for (const char* n : {"get", "__getitem__", "__contains__", "__len__", "__eq__", "__ne__", "__or__"})
     if (name == n) return true;
   return false;
 }
@@ -47,9 +48,18 @@ PyObject* Tracer::attribute_name(Value* v) {
 
 Value* Tracer::container_method(Value* self, const char* name, Values& args, Keywords& keywords, PyTypeObject* owner) {
   std::string n = name;
-  if (self->kind == Kind::kDict && self->type == ordered_dict_type() && owner == &PyDict_Type &&
-      !is_same_for_ordered(n))
-    return nullptr;
+  if (self->kind == Kind::kDict && self->type == ordered_dict_type() && owner == &PyDict_Type) {
+    if (!is_same_for_ordered(n)) return nullptr;
+    if ((n == "__eq__" || n == "__ne__") && args.size() == 2) {
+      // Without a look at the order.
+      Value* other = held_dict(*this, args[1]);
+      return other ? boolean(equal_dicts(join_dicts(*this, self, new_dict(), new_dict()), other) == (n == "__eq__")) : constant(Py_NotImplemented);
+    }
+    if (n == "__or__" && args.size() == 2) {
+      Value* other = held_dict(*this, args[1]);
+      return other ? join_dicts(*this, self, other, new_dict()) : constant(Py_NotImplemented);
+    }
+  }
   switch (self->kind) {
     case Kind::kList: return list_method(self, n, args, keywords);
     case Kind::kDict: return dict_method(self, n, args, keywords);
@@ -248,7 +258,22 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   }
   if (n == "__len__") return integer(dict_size(s));
   if (n == "__iter__") return iterator_of(s);
-  if (n == "copy" && a.size() == 1) {
+  if (n == "__reversed__" && a.size() == 1) {
+    Values keys = drain(s);
+    std::reverse(keys.begin(), keys.end());
+    return iterator_of(tuple(std::move(keys)));
+  }
+  if ((n == "__or__" || n == "__ror__") && a.size() == 2) {
+    Value* other = held_dict(*this, a[1]);
+    if (!other) return constant(Py_NotImplemented);
+    return n == "__or__" ? join_dicts(*this, s, other, s) : join_dicts(*this, other, s, s);
+  }
+  if (n == "__ior__" && a.size() == 2) return dict_method(s, "update", a, k) ? s : nullptr;
+  if ((n == "__eq__" || n == "__ne__") && a.size() == 2) {
+    Value* other = held_dict(*this, a[1]);
+    return other ? boolean(equal_dicts(s, other) == (n == "__eq__")) : constant(Py_NotImplemented);
+  }
+  if ((n == "copy" || (n == "__copy__" && s->type == default_dict_type())) && a.size() == 1) {
     if (s->type == ordered_dict_type() && s->source >= 0)
       if (Value* own = instance_dict(s); own && dict_size(own)) return nullptr;  // attributes, which are copied too
     dict_load(s);
@@ -384,9 +409,19 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
     if (n == name && a.size() == 2) return set_derive(s, name, in_full(a[1]));
   if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
     Value* other = force(a[1]);
-    PyObject* c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
-    if (!c) c = set_operand(other);
-    if (!c) return nullptr;
+    PyObject* c = nullptr;
+    if (!holds_objects(s) && !(other->kind == Kind::kSet && holds_objects(other))) {
+      c = other->kind == Kind::kSet ? other->shadow : constant_of(other);
+      if (!c) c = set_operand(other);
+    }
+    if (!c) {
+      if (other->kind != Kind::kSet) {
+        Value* all = new_set();
+        for (Value* v : drain(other)) set_apply(all, SetOperation::kAdd, v);
+        other = all;
+      }
+      return boolean(n == "isdisjoint" ? are_disjoint(*this, s, other) : n == "issubset" ? is_subset(*this, s, other) : is_subset(*this, other, s));
+    }
     return constant_new(PyObject_CallMethod(s->shadow, n.c_str(), "(O)", c));
   }
   if (n == "copy" && a.size() == 1) {

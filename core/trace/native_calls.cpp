@@ -165,6 +165,10 @@ constexpr Query kQueries[] = {
     {"torch/cuda/__init__.py", "is_initialized"},
     {"torch/backends/mps/__init__.py", "is_available"},
     {"torch/xpu/__init__.py", "is_available"},
+    {"torch/onnx/__init__.py", "is_in_onnx_export"},
+    {"torch/fx/_symbolic_trace.py", "is_fx_tracing"},
+    {"torch/fx/_symbolic_trace.py", "is_fx_symbolic_tracing"},
+    {"torch/autograd/__init__.py", "_is_checkpoint_valid"},
 };
 
 bool file_is(std::string_view file, std::string_view end) {

@@ -2,6 +2,9 @@
 // Truth, length, membership, arithmetic and comparison.
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/arrays.h"
+#include "core/trace/mappings.h"
+#include "core/trace/sets.h"
 #include "core/trace/builtins.h"
 #include "core/trace/numpy_errors.h"
 #include "core/trace/operand_forms.h"
@@ -161,6 +164,7 @@ Value* Tracer::asked_length(Value* method, Value* v) {
 
 Value* Tracer::length(Value* v) {
   force(v);
+  if (is_entry_array(v)) array_as_input(v);
   switch (v->kind) {
     case Kind::kTuple:
       if (Value* f = v->type ? special_method(v, "__len__") : nullptr) return asked_length(f, v);
@@ -407,6 +411,8 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     a->items.insert(a->items.end(), more.begin(), more.end());
     return a;
   }
+  if (is_entry_array(a)) array_as_input(a);
+  if (is_entry_array(b)) array_as_input(b);
   if (a->kind == Kind::kMade || b->kind == Kind::kMade) {
     // An array changes in place; numpy's scalars don't.
     const bool changes = in_place && (a->kind != Kind::kMade || PyObject_CheckBuffer(a->object)) && !(a->kind == Kind::kMade && guard::is_numpy_scalar_type(a->type));
@@ -451,7 +457,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (base == 0 && (is_open_tuple(a) || is_open_tuple(b)))
     if (Value* r = join_sizes(a, b)) return r;
   PyObject *x = constant_of(a), *y = constant_of(b);
-  auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || torch::is_torch_constant(o) || is_fixed_native_type(Py_TYPE(o)); };
+  auto plain = [](PyObject* o) { return guard::is_plain_constant(o) || PyTuple_Check(o) || PyType_Check(o) || is_type_alias(o) || torch::is_torch_constant(o) || is_fixed_native_type(Py_TYPE(o)); };
   if (x && y && plain(x) && plain(y)) {
     if (base == 5 && (PyLong_Check(x) != 0) != (PyLong_Check(y) != 0)) {
       // A repetition so long that it should not live as a constant.
@@ -548,15 +554,15 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       return a;
     }
   }
-  if (base == 7 && a->kind == Kind::kDict && b->kind == Kind::kDict && !a->type && !b->type) {
-    dict_load(b);
-    dict_load(a);
-    Value* out = new_dict();
-    out->dict = std::make_unique<DictData>();
-    out->dict->entries = a->dict->entries;
-    DictEntries add = b->dict ? b->dict->entries : DictEntries();
-    for (DictEntry& e : add) dict_set(out, e.key, e.value);
-    return out;
+  if (base == 7 && !special_method(a, "__or__") && !special_method(b, "__ror__")) {
+    Value *left_dict = held_dict(*this, a), *right_dict = held_dict(*this, b);
+    // What an instance of a subclass of OrderedDict makes is another of its class.
+    const auto known = [](const Value* v, const Value* held) { return held && (v == held || held->type != ordered_dict_type()); };
+    if (known(a, left_dict) && known(b, right_dict)) {
+      // The right one's operator comes first only where its class derives from the left one's, which is then dict itself.
+      Value* maker = left_dict->type ? left_dict : a == left_dict && right_dict->type ? right_dict : new_dict();
+      return join_dicts(*this, left_dict, right_dict, maker);
+    }
   }
   if (base == 1 || base == 7 || base == 10 || base == 12) {
     auto is_set = [](Value* v, PyObject* o) { return v->kind == Kind::kSet || (o && PyAnySet_CheckExact(o)); };
@@ -629,6 +635,8 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
     plain_operands(*this, a, b, {kCompareMethods[op]}, {kCompareMethods[kSwapped[op]], op == Py_NE ? "__eq__" : nullptr});
   }
   if (a->kind == Kind::kCell || b->kind == Kind::kCell) quiet("comparison of cells");
+  if (is_entry_array(a)) array_as_input(a);
+  if (is_entry_array(b)) array_as_input(b);
   if (a->kind == Kind::kMade || b->kind == Kind::kMade) {
     if (Value* r = operate_made(operator_function(kCompare[op]), {a, b})) return r;
     stop("builtin", {{"function", kCompare[op]}, {"arg_types", describe(a) + ", " + describe(b)}});
@@ -715,8 +723,10 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   }
   auto set_of = [](Value* v) { return v->kind == Kind::kSet ? v->shadow : v->kind == Kind::kConstant && PyAnySet_CheckExact(v->object) ? v->object : nullptr; };
   if (set_of(a) && set_of(b)) {
-    if ((a->source < 0 && !a->items.empty()) || (b->source < 0 && !b->items.empty()))
-      stop("builtin", {{"function", "comparison of sets of objects"}});
+    if (holds_objects(a) || holds_objects(b)) {
+      if (a->kind != Kind::kSet || b->kind != Kind::kSet) stop("builtin", {{"function", "comparison of sets of objects"}});
+      return boolean(compare_sets(*this, op, a, b));
+    }
     PyObject* r = PyObject_RichCompare(set_of(a), set_of(b), op);
     if (!r) quiet("comparison", true);
     return constant_new(r);
@@ -724,7 +734,7 @@ Value* Tracer::compare(int op, Value* a, Value* b) {
   const auto is_frozen = [](Value* v) { return v->kind == Kind::kConstant && PyFrozenSet_CheckExact(v->object); };
   if ((a->kind == Kind::kSet && is_frozen(b)) || (is_frozen(a) && b->kind == Kind::kSet)) {
     Value* s = a->kind == Kind::kSet ? a : b;
-    if (s->source < 0 && !s->items.empty()) stop("builtin", {{"function", "comparison of sets of objects"}});
+    if (holds_objects(s)) stop("builtin", {{"function", "comparison of sets of objects"}});
     PyObject* r = PyObject_RichCompare(s == a ? s->shadow : a->object, s == b ? s->shadow : b->object, op);
     if (!r) quiet("comparison", true);
     return constant_new(r);
@@ -801,6 +811,7 @@ Value* Tracer::unary(Op op, Value* v) {
   Value* held = plain_scalar(v, {method});
   if (held && held->dynamic) return unary(op, held);
   if (v->kind == Kind::kTensor) return torch_call(operator_function(name), {v});
+  if (is_entry_array(v)) array_as_input(v);
   if (v->kind == Kind::kMade) {
     if (Value* r = operate_made(operator_function(name), {v})) return r;
     stop("builtin", {{"function", name}, {"arg_types", describe(v)}});

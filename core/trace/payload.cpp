@@ -186,7 +186,8 @@ Value* Tracer::payload_method(Value* self, const std::string& name, Values& args
     if (other->kind != p->kind) return constant(Py_NotImplemented);
     return compare(name == "__eq__" ? Py_EQ : Py_NE, p, other);
   }
-  return container_method(p, name.c_str(), inner, keywords);
+  Value* result = container_method(p, name.c_str(), inner, keywords);
+  return result == p ? self : result;  // in-place operators give the object
 }
 
 }  // namespace breakline::trace

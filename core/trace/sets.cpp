@@ -4,7 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
-#include "core/trace/tracer.h"
+#include "core/trace/sets.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -53,10 +53,55 @@ bool hashes_plainly(PyObject* o) {
   return guard::is_plain_constant(o) || PyType_Check(o) || PyFunction_Check(o) || torch::is_torch_constant(o);
 }
 
-/// Whether the set's content is known only in part by its shadow (objects kept aside).
-bool holds_objects(Value* s) { return s->source < 0 && !s->items.empty(); }
+/// A set of the members of `from` that `keep` holds for.
+template <class Keep>
+void add_members(Tracer& t, Value* into, const Values& from, Keep keep) {
+  for (Value* m : from)
+    if (keep(m)) t.set_apply(into, SetOperation::kAdd, m);
+}
+
+/// The order of what is left depends on objects that have gone.
+void check_order(Tracer& t, Value* s) {
+  if (!holds_objects(s) && PySet_GET_SIZE(s->shadow) > 1) t.stop("builtin", {{"function", "operator on a set of objects"}});
+}
 
 }  // namespace
+
+bool holds_objects(const Value* s) { return s->source < 0 && !s->items.empty(); }
+
+Values set_members(Tracer& t, Value* s) {
+  if (s->source >= 0) {
+    if (!s->history.empty()) t.stop("builtin", {{"function", "iter of a changed set"}});
+    return s->items;
+  }
+  py::Ref plain = py::check(PySequence_Tuple(s->shadow));
+  Values all;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(plain.get()); ++i) all.push_back(t.constant(PyTuple_GET_ITEM(plain.get(), i)));
+  all.insert(all.end(), s->items.begin(), s->items.end());
+  return all;
+}
+
+bool is_subset(Tracer& t, Value* a, Value* b) {
+  const Values all = set_members(t, a);
+  return std::all_of(all.begin(), all.end(), [&](Value* m) { return t.contains(b, m); });
+}
+
+bool are_disjoint(Tracer& t, Value* a, Value* b) {
+  const Values all = set_members(t, a);
+  return std::none_of(all.begin(), all.end(), [&](Value* m) { return t.contains(b, m); });
+}
+
+bool compare_sets(Tracer& t, int op, Value* a, Value* b) {
+  const Py_ssize_t left = t.set_size(a), right = t.set_size(b);
+  switch (op) {
+    case Py_LT: return left < right && is_subset(t, a, b);
+    case Py_LE: return left <= right && is_subset(t, a, b);
+    case Py_GT: return left > right && is_subset(t, b, a);
+    case Py_GE: return left >= right && is_subset(t, b, a);
+    case Py_EQ: return left == right && is_subset(t, a, b);
+    default: return left != right || !is_subset(t, a, b);
+  }
+}
 
 bool Tracer::set_has_object(Value* s, Value* item) {
   if (std::find(s->items.begin(), s->items.end(), item) != s->items.end()) return true;
@@ -163,17 +208,52 @@ PyObject* Tracer::set_operand(Value* v) {
 }
 
 void Tracer::set_update(Value* s, const char* method, Value* other) {
-  const bool adds = std::string_view(method) == "update";
+  const std::string_view name = method;
   PyObject* o = holds_objects(s) ? nullptr : set_operand(other);
   if (o) return set_change(s, {SetOperation::kUpdate, o, method});
-  if (other->kind == Kind::kSet && !holds_objects(other)) quiet("set operation with an existing set");
-  if (!adds) stop("builtin", {{"function", "operator on a set of objects"}});
-  for (Value* v : drain(other)) set_apply(s, SetOperation::kAdd, v);
+  if (other->kind == Kind::kSet && !holds_objects(other) && !holds_objects(s)) quiet("set operation with an existing set");
+  const Values theirs = other->kind == Kind::kSet ? set_members(*this, other) : drain(other);
+  const auto every = [](Value*) { return true; };
+  if (name == "update") return add_members(*this, s, theirs, every);
+  if (s->source >= 0) stop("builtin", {{"function", "operator on a set of objects"}});
+  Value* against = other;
+  if (other->kind != Kind::kSet) add_members(*this, against = new_set(), theirs, every);
+  Values goes, comes;
+  if (name == "intersection_update") {
+    for (Value* m : set_members(*this, s))
+      if (!contains(against, m)) goes.push_back(m);
+  } else {
+    for (Value* m : set_members(*this, against))
+      if (contains(s, m)) goes.push_back(m);
+      else if (name == "symmetric_difference_update") comes.push_back(m);
+  }
+  for (Value* m : goes) set_apply(s, SetOperation::kDiscard, m);
+  add_members(*this, s, comes, every);
+  check_order(*this, s);
 }
 
 Value* Tracer::set_derive(Value* s, const char* method, Value* other) {
-  if (holds_objects(s) || (other && other->kind == Kind::kSet && holds_objects(other)))
-    stop("builtin", {{"function", "operator on a set of objects"}});
+  if (s->kind == Kind::kSet && (holds_objects(s) || (other && other->kind == Kind::kSet && holds_objects(other)))) {
+    std::string_view name = method;
+    constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
+        {"__or__", "union"}, {"__and__", "intersection"}, {"__sub__", "difference"}, {"__xor__", "symmetric_difference"}};
+    for (const auto& [of_operator, same] : kOperators)
+      if (name == of_operator) name = same;
+    const auto every = [](Value*) { return true; };
+    Value *made = new_set(), *against = other;
+    const Values mine = set_members(*this, s), theirs = !other ? Values() : other->kind == Kind::kSet ? set_members(*this, other) : drain(other);
+    if (!other || other->kind != Kind::kSet) add_members(*this, against = new_set(), theirs, every);
+    const auto in_both = [&](Value* m) { return contains(against, m); };
+    const auto in_one = [&](Value* m) { return !contains(against, m); };
+    if (name == "intersection") add_members(*this, made, mine, in_both);
+    else if (name == "difference" || name == "symmetric_difference") add_members(*this, made, mine, in_one);
+    else add_members(*this, made, mine, every);
+    if (name == "union") add_members(*this, made, theirs, every);
+    if (name == "symmetric_difference") add_members(*this, made, set_members(*this, against), [&](Value* m) { return !contains(s, m); });
+    check_order(*this, made);
+    return made;
+  }
+  if (other && other->kind == Kind::kSet && holds_objects(other)) stop("builtin", {{"function", "operator on a set of objects"}});
   PyObject* o = other ? set_operand(other) : nullptr;
   if ((other && !o) || (s->kind == Kind::kSet && s->source >= 0)) quiet("set operation with an existing set");
   py::Ref result = py::Ref::borrow(s->kind == Kind::kConstant ? s->object : s->shadow);

@@ -2,6 +2,7 @@
 // x[k], x[k] = v and del x[k] on symbolic values.
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/arrays.h"
 #include "core/trace/builtins.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -60,6 +61,7 @@ Value* typing_alias(Tracer& t, Value* c, Value* k) {
 
 Value* Tracer::subscript(Value* c, Value* k) {
   force(c);
+  if (is_entry_array(c)) array_as_input(c);
   force(k);
   switch (c->kind) {
     case Kind::kTensor: return torch_call(operator_function("getitem"), {c, k});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/trace/text.h"
 
+#include "core/trace/mappings.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -62,8 +63,13 @@ Value* text_symbolically(Tracer& t, Value* v, int conversion) {
       if (twin) return t.constant_new(conversion == 3 ? PyObject_ASCII(twin.get()) : PyObject_Repr(twin.get()));
       PyErr_Clear();
     }
-    if (v->kind == Kind::kDict && !v->type)
-      if (PyObject* d = t.constant_copy(v)) return t.constant_new(conversion == 3 ? PyObject_ASCII(d) : PyObject_Repr(d));
+    if (v->kind == Kind::kDict && (!v->type || v->type == ordered_dict_type())) {
+      Value* plain = v->type ? join_dicts(t, v, t.new_dict(), t.new_dict()) : v;
+      if (py::Ref d = py::Ref::borrow(t.constant_copy(plain))) {
+        if (v->type) d = py::check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(v->type), d.get()));
+        return t.constant_new(conversion == 3 ? PyObject_ASCII(d.get()) : PyObject_Repr(d.get()));
+      }
+    }
     const char* name = conversion == 1 ? "__str__" : "__repr__";
     const bool own_text = conversion == 1 && t.scalar(v) && PyType_IsSubtype(t.type_of(v), &PyUnicode_Type);  // str's __str__ asks for no repr
     if (Value* held = t.plain_scalar(v, {name, own_text ? nullptr : "__repr__"})) return text_symbolically(t, held, conversion);

@@ -125,6 +125,43 @@ class Standin(unittest.TestCase):
         )
         self.assertEqual(out, "Call to `torch._dynamo.graph_break()`")
 
+    def test_a_setting_is_patched_by_name_and_value(self):
+        out = self.run_code(
+            """
+            config = torch._dynamo.config
+            @config.patch("specialize_float", True)
+            def by_name():
+                return config.specialize_float
+            with config.patch({"specialize_int": True}), config.patch(verbose=True):
+                print(by_name(), config.specialize_int, config.verbose)
+            print(config.specialize_float, config.specialize_int, config.verbose)
+            """
+        )
+        self.assertEqual(out, "True True True\nFalse False False")
+
+    def test_branches_with_effects_run_as_plain_python(self):
+        out = self.run_code(
+            """
+            class Counting(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.register_buffer("seen", torch.zeros(2))
+                def forward(self, flag, x):
+                    def noted(x):
+                        self.seen.add_(1)
+                        return x * 2 + self.seen
+                    return torch.cond(flag, noted, noted, (x,))
+            plain, compiled = Counting(), Counting()
+            call = torch.compile(compiled, backend="eager")
+            with torch.no_grad():
+                for flag in (True, False, True):
+                    flag = torch.tensor(flag)
+                    assert torch.equal(plain(flag, X), call(flag, X)) and torch.equal(plain.seen, compiled.seen)
+            print(compiled.seen.tolist())
+            """
+        )
+        self.assertEqual(out, "[3.0, 3.0]")
+
     def test_stance(self):
         out = self.run_code(
             """

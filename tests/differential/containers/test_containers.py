@@ -288,6 +288,94 @@ def program_49(x):
     return f["s"] is f, list(f), len(f)
 
 
+class Settings(dict):
+    pass
+
+
+def program_50(x):
+    a, b = {"one": x, "two": 2}, {"two": x+1, "three": 3}
+    return a | b, b | a, a.__or__(b), a.__ror__(b), dict.__or__(b, a), a.__or__([("q", 1)]), a, b
+
+
+def program_51(x):
+    od, dd, own = collections.OrderedDict(b=1, a=x), collections.defaultdict(int, {"a": 7}), Settings(z=x)
+    od.move_to_end("b")
+    return od | dd, dd | od, {"c": 1} | od, od | {"c": 1}, dd | {"c": 1}, {"c": 1} | dd, own | {"z": 0}, {"q": 1} | own, type(own | own).__name__, own | od, own | dd, od | own, dd | own
+
+
+def program_52(x):
+    od = collections.OrderedDict(b=1, a=x)
+    od.move_to_end("b")
+    return dict.__or__(od, {"b": 2}), od.__or__({"c": 3}), od.__ror__({"c": 3}), {"c": 3}.__or__(od)
+
+
+def program_53(x):
+    a, b = {"k": 1}, Settings(k=2)
+    c = a.__ior__(b)
+    b |= {"m": x}
+    return c is a, a, b, b.__ior__([("n", 1)]) is b, b, a.__eq__({"k": 2}), a.__ne__(b), dict.__eq__(b, 3), Settings.__ne__(b, b)
+
+
+def program_54(x):
+    p, q = collections.OrderedDict.fromkeys("ab"), collections.OrderedDict.fromkeys("ba")
+    return p == q, dict.__eq__(p, q), dict.__ne__(p, q), p.__eq__(dict(q)), list(p), collections.OrderedDict.fromkeys("ab", value=x)
+
+
+def program_55(x):
+    d = collections.defaultdict.fromkeys("ab", x)
+    d["a"] = 1
+    return d, d.default_factory, dict.fromkeys(iter("ab"), 2), list(reversed({"a": 1, "b": 2}.__reversed__.__self__))
+
+
+def program_56(x):
+    d = collections.defaultdict(list, {1: [x]}, k=2)
+    e, f = d.__copy__(), d.copy()
+    e[5].append(1)
+    return d, e, f, e.default_factory is list, collections.defaultdict(None, {1: 2}), collections.defaultdict(int, [("a", 1)])["zz"]
+
+
+def program_57(x):
+    d = {"a": x}
+    shown = d.keys().mapping
+    d["b"] = 2
+    return dict(shown), [type(m).__name__ for m in (shown, d.values().mapping, d.items().mapping)], repr(collections.OrderedDict(a=1, b=(2, "c")))
+
+
+def program_58(x):
+    try:
+        return {"a": 1} | [1]
+    except TypeError as e:
+        return str(e)
+
+
+def program_59(x):
+    y = x + 1
+    a, b = {x}, {x, y}
+    return a.issubset(b), b.issubset(a), a.issuperset([x]), b.issuperset([x, y]), a.isdisjoint({y}), a.isdisjoint(b), {x}.issubset({y}), {x}.issubset([y])
+
+
+def program_60(x):
+    y, p = x + 1, Plain()
+    a, b = {x, ONE, 3}, {ONE, p, 3}
+    return [a == b, a != b, a == {3, ONE, x}, {ONE} < a, a <= a, a < a, b >= {p}, b > b, {1} <= a], [len(a | b), len(a & b), len(a - b), len(a ^ b)], p in a ^ b, ONE in a & b, 3 in b - a
+
+
+def program_61(x):
+    y = x + 1
+    s = {x, 3}
+    s |= {y}
+    s &= {y, 3, x}
+    s ^= {4, x}
+    s -= {3}
+    t = set({x})
+    t.update({y}, [x])
+    return len(s), x in s, y in s, 3 in s, 4 in s, len(t), len(t.union()), len({x}.union({y}, [ONE])), len(t.symmetric_difference([x]))
+
+
+# Programs that need no break.
+UNBROKEN = ("59", "60", "61", "50", "51", "52", "53", "54", "55", "56", "57")
+
+
 def outcome(call):
     try:
         return re.sub("0x[0-9a-f]+", "0x", repr(call(torch.ones(2))))
@@ -324,6 +412,8 @@ def main():
             got = outcome(c)
             tally.check(f"{name} call {i}", got == want, f"\nwant {want}\ngot  {got}")
         tally.check(f"{name} traced", c.stats["skipped"] == 0, c.stats)
+        if name.removeprefix("program_") in UNBROKEN:
+            tally.check(f"{name} in one piece", c.stats["places"] == 0, [b.get("code") for b in c.report()["breaks"]])
     other_objects(tally)
     tally.finish()
 

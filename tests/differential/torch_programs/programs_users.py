@@ -1752,6 +1752,58 @@ def state_saved_and_loaded():
     return f, xs(4, 3)
 
 
+# --- arrays of the caller's -----------------------------------------------------------------------------------------------
+
+
+def arrays(*shapes):
+    return [tuple(np.arange(float(np.prod(s))).reshape(s) / 7 - 1 for s in shapes) for _ in range(2)]
+
+
+@user()
+def array_arithmetic():
+    def f(a, b):
+        c = (a * 2 - b) ** 2
+        return a + b, -a, a < 0.5, 3 / (c + 1), len(a), a.shape, a.strides, a.T, c @ b.T, a[1, ::2], a[0]
+
+    return f, arrays((3, 4), (3, 4))
+
+
+@user()
+def array_methods():
+    def f(a):
+        return a.sum(), a.mean(axis=0), a.reshape(-1), a.max(), (a * 5).astype(np.int64) + 8, [row * 2 for row in a], a.copy()
+
+    return f, arrays((2, 3)) + arrays((4, 3))
+
+
+@user()
+def array_functions():
+    def f(a):
+        x, y = np.meshgrid(a[0], a[:, 0])
+        return x * y, np.take_along_axis(a, np.array([[1, 0, 1]]), 0), np.fft.fftshift(a), np.nansum(a), np.full_like(a, 2.5, dtype=np.dtype("float32"))
+
+    return f, arrays((2, 3))
+
+
+@user()
+def array_beside_a_tensor():
+    def f(x, a):
+        return x + torch.from_numpy(a * 2), torch.tensor(a).sum() + x.sum()
+
+    return f, [(torch.ones(3), np.arange(3.0)), (torch.zeros(3), np.arange(3.0) + 1)]
+
+
+@user()
+def where_the_process_stands():
+    def f(x):
+        y = x * 2
+        if torch.onnx.is_in_onnx_export() or torch.fx._symbolic_trace.is_fx_tracing():
+            y = y + 100
+        return y + 1 if torch.autograd._is_checkpoint_valid() else y
+
+    return f, xs(3)
+
+
 # More places than the program needs, as it stands: each is work to do, and none may grow.
 STILL_BREAK = {
     "many_indexings": 1,

@@ -26,6 +26,8 @@ def torch_compile(model=None, **keywords):
     for keyword in keywords:
         if keyword not in _COMPILE_KEYWORDS and keyword not in ("device", "plan"):
             raise TypeError(f"compile() got an unexpected keyword argument {keyword!r}")
+    if (getattr(model, "__module__", None) or "").startswith("torch._higher_order_ops."):
+        keywords["fullgraph"] = False  # PyTorch's own wrapper around an operator: what can't be one graph runs as plain Python
     return api.compile(model, **keywords)
 
 
