@@ -145,6 +145,8 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
       call_nested(constant(setter.get()), {o, v});
       return;
     }
+    const bool native_descriptor = Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type;
+    if (o->exception && native_descriptor && !(PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE) && set_exception_attribute(o, name, v)) return;
     if (Py_TYPE(a) == &PyMemberDescr_Type) {
       const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(a)->d_member;
       if ((member->flags & READONLY) || (member->type != T_OBJECT && member->type != T_OBJECT_EX))
@@ -160,7 +162,6 @@ void Tracer::set_attribute_plainly(Value* o, PyObject* name, Value* v) {
       release(nullptr);
       return;
     }
-    if (o->exception && set_exception_attribute(o, name, v)) return;
     PyObject* set = py::type_lookup(Py_TYPE(a), py::intern("__set__"));
     if (set && PyFunction_Check(set)) {
       call_nested(constant(set), {live(a, object_source(a)), o, v});

@@ -216,56 +216,51 @@ bool is_number(Tracer& t, Value* v) {
   return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type;
 }
 Value* do_sum(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  Values items = t.drain(a[0]);
   Value* total = a.size() > 1 ? a[1] : k.size() == 1 ? k[0].second : t.integer(0);
-  size_t known = 0;  // the first items, which the builtin itself adds up
   const auto open = [&](Value* v) { return t.force(v)->kind == Kind::kLive && v->dynamic; };
-  while (known < items.size() && !open(items[known]) && t.constant_of(items[known])) ++known;
-  if (t.is_constant(total)) {
-    py::Ref list = py::check(PyList_New(0));
-    for (size_t i = 0; i < known; ++i) py::check_status(PyList_Append(list.get(), t.constant_of(items[i])));
-    total = t.wrap(PyObject_CallFunctionObjArgs(f, list.get(), t.constant_of(total), nullptr));
-  } else {
-    known = 0;
-  }
-  for (size_t i = known; i < items.size(); ++i) {
-    if (PY_VERSION_HEX >= 0x030C0000 && is_number(t, total) && is_number(t, items[i]) &&
-        (t.type_of(total) == &PyFloat_Type || t.type_of(items[i]) == &PyFloat_Type))
+  // The first items, while they are constants, are left for the builtin itself to add up.
+  py::Ref known = t.is_constant(total) ? py::check(PyList_New(0)) : py::Ref();
+  const auto add_known = [&] {
+    if (known) total = t.wrap(PyObject_CallFunctionObjArgs(f, known.get(), t.constant_of(total), nullptr));
+    known = py::Ref();
+  };
+  t.each_item(a[0], [&](Value* x) {
+    if (known && !open(x))
+      if (PyObject* c = t.constant_of(x)) return py::check_status(PyList_Append(known.get(), c));
+    add_known();
+    if (PY_VERSION_HEX >= 0x030C0000 && is_number(t, total) && is_number(t, x) && (t.type_of(total) == &PyFloat_Type || t.type_of(x) == &PyFloat_Type))
       t.quiet("sum of floats");  // which is compensated since 3.12
-    total = t.binary(0, total, items[i]);
-  }
+    total = t.binary(0, total, x);
+  });
+  add_known();
   return total;
 }
 Value* extreme(Tracer& t, Values& a, Keywords& k, int op) {
-  Values items = a.size() == 1 ? t.drain(a[0]) : a;
   Value *key = nullptr, *fallback = nullptr;
   for (auto& [n, v] : k) {
     if (PyUnicode_CompareWithASCIIString(n, "key") == 0 && t.constant_of(v) != Py_None) key = v;
     if (PyUnicode_CompareWithASCIIString(n, "default") == 0) fallback = v;
   }
   if (fallback && a.size() != 1) t.quiet("min/max with a default", true);
-  if (items.empty()) {
-    if (fallback) return fallback;
-    t.quiet("min/max of nothing", true);
-  }
-  auto rank = [&](Value* v) { return key ? t.call_nested(key, {v}) : v; };
-  Value *best = items[0], *best_rank = rank(items[0]);
-  for (size_t i = 1; i < items.size(); ++i) {
-    Value* r = rank(items[i]);
-    if (t.force(r)->kind == Kind::kTensor || t.force(best_rank)->kind == Kind::kTensor)
-      t.stop("data-dependent-branch", {{"value", "TensorVariable()"}, {"call", "extreme"}});
-    if (t.truth(t.compare(op, r, best_rank))) {
-      best = items[i];
-      best_rank = r;
+  Value *best = nullptr, *best_rank = nullptr;
+  t.each_item(a.size() == 1 ? a[0] : t.tuple(a), [&](Value* x) {
+    Value* r = key ? t.call_nested(key, {x}) : x;
+    if (best) {
+      if (t.force(r)->kind == Kind::kTensor || t.force(best_rank)->kind == Kind::kTensor)
+        t.stop("data-dependent-branch", {{"value", "TensorVariable()"}, {"call", "extreme"}});
+      if (!t.truth(t.compare(op, r, best_rank))) return;
     }
-  }
-  return best;
+    best = x;
+    best_rank = r;
+  });
+  if (!best && !fallback) t.quiet("min/max of nothing", true);
+  return best ? best : fallback;
 }
 Value* do_max(Tracer& t, PyObject*, Values& a, Keywords& k) { return extreme(t, a, k, Py_GT); }
 Value* do_min(Tracer& t, PyObject*, Values& a, Keywords& k) { return extreme(t, a, k, Py_LT); }
 
 Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
-  Values items = t.drain(a[0]);
+  Values items = t.listed(a[0]);
   Value* key = nullptr;
   Keywords rest;
   for (auto& [n, v] : k) {

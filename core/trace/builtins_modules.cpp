@@ -18,14 +18,9 @@ std::unordered_map<PyObject*, Builtins::Handler>& table() {
 Value kPushed;
 
 Value* do_reduce(Tracer& t, PyObject*, Values& a, Keywords&) {
-  Values items = t.drain(a[1]);
-  size_t i = 0;
   Value* total = a.size() > 2 ? a[2] : nullptr;
-  if (!total) {
-    if (items.empty()) t.quiet("reduce", true);
-    total = items[i++];
-  }
-  for (; i < items.size(); ++i) total = t.call_nested(a[0], {total, items[i]});
+  t.each_item(a[1], [&](Value* x) { total = total ? t.call_nested(a[0], {total, x}) : x; });
+  if (!total) t.quiet("reduce", true);
   return total;
 }
 Value* do_chain(Tracer& t, PyObject*, Values& a, Keywords&) {

@@ -16,11 +16,11 @@ Value* do_native(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   t.stop("constructor", {{"class", t.name_of(f)}});
 }
 Value* do_build_class(Tracer& t, PyObject*, Values& a, Keywords& k) { return t.build_class(a, k); }
-Value* do_list(Tracer& t, PyObject*, Values& a, Keywords&) { return t.list(a.empty() ? Values() : t.drain(a[0])); }
+Value* do_list(Tracer& t, PyObject*, Values& a, Keywords&) { return t.list(a.empty() ? Values() : t.listed(a[0])); }
 Value* do_tuple(Tracer& t, PyObject*, Values& a, Keywords&) {
   if (!a.empty() && t.force(a[0])->kind == Kind::kTuple && !a[0]->type) return a[0];
   if (!a.empty() && a[0]->kind == Kind::kConstant && PyTuple_CheckExact(a[0]->object)) return a[0];
-  return t.tuple(a.empty() ? Values() : t.drain(a[0]));
+  return t.tuple(a.empty() ? Values() : t.listed(a[0]));
 }
 void fill_dict(Tracer& t, Value* d, Values& a, Keywords& k) {
   if (!a.empty()) {

@@ -137,6 +137,8 @@ Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keyw
   const bool scalars = !reads_attributes(callable, args);
   for (Value* v : args) {
     if (v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kDictView) v = tuple(drain(v));
+    const bool object = v->kind == Kind::kInstance || v->kind == Kind::kLive;
+    if (object && special_method(v, "__iter__") && name_of(callable) == "str.join") v = tuple(listed(v));
     PyObject* c = constant_copy(v, done, scalars);
     if (!c) stop("builtin", {{"function", name_of(callable)}, {"arg_types", describe(v)}});
     operands.push_back(c);

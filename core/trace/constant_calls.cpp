@@ -225,6 +225,50 @@ Value* memory_of_entry(Tracer& t, PyObject* asks, Value* tensor) {
   return answer_of_entry(t, asks, tensor);
 }
 
+/// What a function answers whose author says that it is fixed (assume_constant_result): asked now, with the objects themselves. Null
+/// where the trace has made or changed one of them.
+Value* fixed_answer(Tracer& t, PyObject* function, const Values& args, const Keywords& keywords) {
+  if (!t.effects().empty() || !t.graph()->nodes.empty()) return nullptr;
+  py::Ref given = py::check(PyTuple_New(static_cast<Py_ssize_t>(args.size()))), words = py::check(PyDict_New());
+  const auto object_of = [&](Value* v) -> PyObject* {
+    t.force(v);
+    if (PyObject* c = t.constant_of(v)) return c;
+    const bool existing = v->source >= 0 && v->object && (v->kind == Kind::kTensor || v->kind == Kind::kLive);
+    return existing ? v->object : nullptr;
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    PyObject* o = object_of(args[i]);
+    if (!o) return nullptr;
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), Py_NewRef(o));
+  }
+  for (const auto& [name, v] : keywords) {
+    PyObject* o = object_of(v);
+    if (!o) return nullptr;
+    py::check_status(PyDict_SetItem(words.get(), name, o));
+  }
+  py::Ref answer = py::Ref::steal(PyObject_Call(function, given.get(), words.get()));
+  if (!answer || !guard::is_plain_constant(answer.get())) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return t.constant(answer.get());
+}
+
+/// Arguments that a node takes as they are.
+bool takes_tensors_only(Tracer& t, const Values& args, const Keywords& keywords) {
+  const auto fits = [&](Value* v) {
+    t.force(v);
+    return v->kind == Kind::kTensor || (v->kind != Kind::kLive && v->kind != Kind::kInstance && t.is_constant(v));
+  };
+  return std::all_of(args.begin(), args.end(), fits) && std::all_of(keywords.begin(), keywords.end(), [&](const auto& k) { return fits(k.second); });
+}
+/// Whether a function is under way whose breaks don't count (nonstrict_trace).
+bool is_in_nonstrict(const std::vector<std::unique_ptr<SymFrame>>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const auto& f) {
+    return f->function && f->function->kind == Kind::kConstant && find_marker(f->function->object).kind == MarkerKind::kNonstrictTrace;
+  });
+}
+
 }  // namespace
 
 Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
@@ -268,6 +312,7 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     case MarkerKind::kCompiledModule:
     case MarkerKind::kRegionWrapper: break;
     case MarkerKind::kGraphBreak: {
+      if (is_in_nonstrict(frames_)) return none();
       std::string list, words, message = "None";
       for (Value* v : args) {
         list += (list.empty() ? "" : ", ") + describe(v);
@@ -289,18 +334,31 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     }
     case MarkerKind::kDisable:
       stop("compiler-disable", {{"function", marker.function ? py::repr(marker.function.get()) : name_of(o)}, {"reason", marker.reason}});
-    case MarkerKind::kAllowInGraph:
-    case MarkerKind::kNonstrictTrace: {
+    case MarkerKind::kLeafFunction: stop("function-call", {{"function", name_of(o)}});
+    case MarkerKind::kNonstrictTrace:
+      if (PyFunction_Check(o) && !takes_tensors_only(*this, args, keywords))
+        return enter(constant(o), o, reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o)), PyFunction_GET_GLOBALS(o),
+                     reinterpret_cast<PyFunctionObject*>(o)->func_builtins, args, keywords);
+      [[fallthrough]];
+    case MarkerKind::kAllowInGraph: {
       torch::CallableInfo info;
       info.kind = torch::CallableKind::kOp;
       info.name = name_of(o);
       info.may_fail = true;
       return torch_call(o, info, args, keywords);
     }
-    case MarkerKind::kAssumeConstant: return fold(o, args, keywords);
+    case MarkerKind::kAssumeConstant: {
+      Value* answer = fixed_answer(*this, o, args, keywords);
+      return answer ? answer : fold(o, args, keywords);
+    }
     case MarkerKind::kRegion: break;
     case MarkerKind::kRegionEnter:
     case MarkerKind::kRegionExit: return none();
+    case MarkerKind::kNonstrictCall: {  // made here: what it marks is known, and so is the result
+      PyObject* of = args.size() == 1 && keywords.empty() ? constant_of(args[0]) : args.empty() && keywords.size() == 1 ? constant_of(keywords[0].second) : nullptr;
+      if (of && PyFunction_Check(of)) return constant_new(PyObject_CallOneArg(o, of));
+      stop("disable-call", {{"function", name_of(o)}});
+    }
     case MarkerKind::kDisableCall: stop("disable-call", {{"function", name_of(o)}});
     case MarkerKind::kExport:
     case MarkerKind::kCompile: stop("function-call", {{"function", name_of(o)}});
@@ -435,7 +493,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     if (Value* r = number_call(o, args, keywords)) return r;
   if (Value* r = call_while_tracing(o, args, keywords)) return r;
   // 5. Python code
-  if (PyFunction_Check(o) && is_marked_constant(o)) return fold(o, args, keywords);
+  if (PyFunction_Check(o) && is_marked_constant(o)) {
+    Value* answer = fixed_answer(*this, o, args, keywords);
+    return answer ? answer : fold(o, args, keywords);
+  }
   if (PyFunction_Check(o) && is_torch_check(o)) {
     // torch._check and the like: a condition that holds needs nothing of what they import.
     size_t at = is_torch_check(o) - 1;

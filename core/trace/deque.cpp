@@ -63,11 +63,18 @@ Value* Tracer::deque_method(Value* self, const std::string& n, Values& a, Keywor
     return none();
   }
   if ((n == "extend" || n == "__iadd__") && a.size() == 2) {
-    Values more = drain(a[1]);
-    if (most >= 0) list_load(p);
-    changed();
-    items.insert(items.end(), more.begin(), more.end());
-    trim(true);
+    const auto put = [&](Value* x) {
+      if (most >= 0) list_load(p);
+      changed();
+      items.push_back(x);
+      trim(true);
+    };
+    if (payload(force(a[1])) == p) {  // itself: a copy
+      const Values more = drain(a[1]);
+      std::for_each(more.begin(), more.end(), put);
+    } else {
+      each_item(a[1], put);
+    }
     return n == "extend" ? none() : self;
   }
   list_load(p);
@@ -78,10 +85,16 @@ Value* Tracer::deque_method(Value* self, const std::string& n, Values& a, Keywor
     return none();
   }
   if (n == "extendleft" && a.size() == 2) {
-    for (Value* x : drain(a[1])) {
+    const auto put = [&](Value* x) {
       changed();
       items.insert(items.begin(), x);
       trim(false);
+    };
+    if (payload(force(a[1])) == p) {
+      const Values more = drain(a[1]);
+      std::for_each(more.begin(), more.end(), put);
+    } else {
+      each_item(a[1], put);
     }
     return none();
   }

@@ -7,20 +7,21 @@ namespace breakline::trace {
 
 namespace {
 
-/// Native callable → Python function; both live as long as the process.
+/// Native callable → Python function; both live as long as the process. Programs add rows of their own (substitute_in_graph).
 const std::unordered_map<PyObject*, PyObject*>& forms() {
-  static auto* table = [] {
-    auto* made = new std::unordered_map<PyObject*, PyObject*>;
+  static auto* made = new std::unordered_map<PyObject*, PyObject*>;
+  static PyObject* rows = [] {
     py::Ref module = py::Ref::steal(PyImport_ImportModule("breakline._forms"));
-    py::Ref rows = module ? py::Ref::steal(PyObject_GetAttrString(module.get(), "FORMS")) : py::Ref();
+    PyObject* list = module ? PyObject_GetAttrString(module.get(), "FORMS") : nullptr;
     PyErr_Clear();
-    for (Py_ssize_t i = 0; rows && i < PyList_GET_SIZE(rows.get()); ++i) {
-      PyObject* row = PyList_GET_ITEM(rows.get(), i);
-      made->emplace(Py_NewRef(PyTuple_GET_ITEM(row, 0)), Py_NewRef(PyTuple_GET_ITEM(row, 1)));
-    }
-    return made;
+    return list;
   }();
-  return *table;
+  static Py_ssize_t read = 0;
+  for (; rows && read < PyList_GET_SIZE(rows); ++read) {
+    PyObject* row = PyList_GET_ITEM(rows, read);
+    made->emplace(Py_NewRef(PyTuple_GET_ITEM(row, 0)), Py_NewRef(PyTuple_GET_ITEM(row, 1)));
+  }
+  return *made;
 }
 
 }  // namespace

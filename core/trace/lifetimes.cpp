@@ -51,9 +51,20 @@ struct Belongings {
   }
 };
 
+/// Whether the suspended frame waits in `yield from` for an object with a class of its own, whose close() is called too.
+bool waits_for_object(const SymFrame& f) {
+  const auto& instrs = f.code->instrs;
+  const auto next = static_cast<size_t>(f.pc);
+  if (f.stack.size() < 2 || next >= instrs.size() || instrs[next].op != bytecode::Op::kJump) return false;
+  if (instrs[static_cast<size_t>(instrs[next].target)].op != bytecode::Op::kSend) return false;
+  const Value* it = f.stack[f.stack.size() - 2];
+  return it->kind == Kind::kInstance || (it->kind == Kind::kLive && (Py_TYPE(it->object)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
+
 /// Whether closing the suspended frame would run code: its place is inside try or with, not only under the handler that each generator
 /// of CPython 3.12 and later has around its whole body.
 bool waits_in_try(const SymFrame& f) {
+  if (waits_for_object(f)) return true;
   const bytecode::ExceptionEntry* entry = f.code->handler(std::max(0, f.pc - 1));
   const auto target = [&] { return f.code->instrs[static_cast<size_t>(entry->target)].op; };
   while (entry && target() == bytecode::Op::kCleanupThrow) entry = f.code->handler(entry->target);  // of `yield from` itself, since 3.12

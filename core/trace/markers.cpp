@@ -20,7 +20,9 @@ constexpr KindName kKinds[] = {
     {"region_wrapper", MarkerKind::kRegionWrapper}, {"export", MarkerKind::kExport},
     {"compile", MarkerKind::kCompile},              {"compiled_module", MarkerKind::kCompiledModule},
     {"assume_constant_result", MarkerKind::kAssumeConstant},
-    {"disable_call", MarkerKind::kDisableCall},
+    {"nonstrict_call", MarkerKind::kNonstrictCall},
+    {"ordinary", MarkerKind::kNone},                // takes another one back
+    {"leaf_function", MarkerKind::kLeafFunction},   {"disable_call", MarkerKind::kDisableCall},
     {"nothing", MarkerKind::kRegionExit},  // a call without effect in traced code
     {"region_enter", MarkerKind::kRegionEnter},     {"region_exit", MarkerKind::kRegionExit},
 };

@@ -9,7 +9,7 @@ namespace breakline::trace {
 /// What a Python object means inside traced code (core/engine/README.md).
 enum class MarkerKind : uint8_t {
   kNone, kGraphBreak, kSkipFrame, kStepUnsupported, kIsCompiling, kDisable, kAllowInGraph, kNonstrictTrace, kRegion,
-  kRegionWrapper, kExport, kCompile, kCompiledModule, kAssumeConstant, kRegionEnter, kRegionExit, kDisableCall,
+  kRegionWrapper, kExport, kCompile, kCompiledModule, kAssumeConstant, kRegionEnter, kRegionExit, kDisableCall, kLeafFunction, kNonstrictCall,
 };
 
 struct Marker {

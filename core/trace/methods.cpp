@@ -155,9 +155,7 @@ Value* Tracer::list_method(Value* s, const std::string& n, Values& a, Keywords& 
     return none();
   }
   if (n == "extend" && a.size() == 2) {
-    Values more = drain(a[1]);
-    list_touch(s);
-    s->items.insert(s->items.end(), more.begin(), more.end());
+    extend_list(s, a[1]);
     return none();
   }
   list_load(s);
@@ -289,11 +287,11 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
       if (each_of_mapping(*this, from, [&](Value* key, Value* value) { dict_set(s, key, value); })) {
       } else if (from->kind == Kind::kTuple || from->kind == Kind::kList || from->kind == Kind::kIterator ||
                  from->kind == Kind::kGenerator || from->kind == Kind::kDictView) {
-        for (Value* pair : drain(from)) {
-          Values both = drain(pair);
+        each_item(from, [&](Value* pair) {
+          const Values both = listed(pair);
           if (both.size() != 2) quiet("dict.update", true);
           dict_set(s, both[0], both[1]);
-        }
+        });
       } else {
         return nullptr;
       }
@@ -366,11 +364,12 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   if (n == "__iter__") return iterator_of(s);
   bool frozen = s->type == &PyFrozenSet_Type;
   auto holds_order_only = [](Value* v) { return v->source >= 0 || v->items.empty(); };
+  const auto runs = [](const Value* v) {
+    return v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
+  };
   auto in_full = [&](Value* v) {
     force(v);
-    if (v->kind == Kind::kDict) return tuple(drain(v));
-    const bool runs = v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
-    return runs ? tuple(drain(v)) : v;
+    return v->kind == Kind::kDict || runs(v) ? tuple(drain(v)) : v;
   };
   if (n == "add" && a.size() == 2 && !frozen) {
     set_apply(s, SetOperation::kAdd, a[1]);
@@ -397,7 +396,12 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
       if (n == name) {
         if (n == "symmetric_difference_update" && a.size() != 2) return nullptr;
         if (a.size() > 2 && n == "intersection_update") return nullptr;
-        for (size_t i = 1; i < a.size(); ++i) set_update(s, name, in_full(a[i]));
+        const bool adds = n == "update", by_item = adds || n == "difference_update";
+        for (size_t i = 1; i < a.size(); ++i)
+          if (by_item && runs(force(a[i])))
+            each_item(a[i], [&](Value* x) { set_apply(s, adds ? SetOperation::kAdd : SetOperation::kDiscard, x); });
+          else
+            set_update(s, name, in_full(a[i]));
         return none();
       }
   if ((n == "union" || n == "difference") && a.size() != 2) {

@@ -73,11 +73,9 @@ struct BuildOpcodes {
     t.drop(2);
   }
   static void list_extend(Tracer& t, SymFrame&, const Instr& in) {
-    Values more = t.drain(t.peek(1));
     Value* l = t.force(t.peek(in.arg + 1));
     if (l->kind != Kind::kList) t.stop("opcode", {{"opname", "LIST_EXTEND"}});
-    t.list_touch(l);
-    l->items.insert(l->items.end(), more.begin(), more.end());
+    t.extend_list(l, t.peek(1));
     t.drop(1);
   }
   static void set_update(Tracer& t, SymFrame&, const Instr& in) {

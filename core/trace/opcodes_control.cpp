@@ -85,16 +85,37 @@ struct ControlOpcodes {
     t.drop(1);
     t.push(it);
   }
+  /// What an object that is waited for in `yield from` gives, or null and what its StopIteration says.
+  static Value* ask_object(Tracer& t, Value* it, Value* sent, Value** result) {
+    ++t.expecting_;
+    try {
+      Value* x = t.call_method(it, sent ? "send" : "__next__", sent ? Values{sent} : Values());
+      --t.expecting_;
+      return x;
+    } catch (Raise& r) {
+      --t.expecting_;
+      if (!t.is_exception_of(r.exception, PyExc_StopIteration)) throw;
+      t.mutated();
+      *result = t.exception_attribute(r.exception, py::intern("value"), nullptr);
+      return nullptr;
+    } catch (...) {
+      --t.expecting_;
+      throw;
+    }
+  }
   static void send(Tracer& t, SymFrame& f, const Instr& in) {
     Value* it = t.force(t.peek(2));
     bool plain = t.constant_of(t.peek(1)) == Py_None;
-    if (!plain && it->kind != Kind::kGenerator) t.stop("generator-method", {{"name", "send"}});
-    Value* x = plain ? t.next_of(it) : t.generator_resume(it, t.peek(1), nullptr);
+    const bool object = it->kind == Kind::kInstance || it->kind == Kind::kLive;
+    if (!plain && it->kind != Kind::kGenerator && !object) t.stop("generator-method", {{"name", "send"}});
+    const bool asks = object && (!plain || t.special_method(it, "__next__"));
+    Value* given = nullptr;
+    Value* x = asks ? ask_object(t, it, plain ? nullptr : t.peek(1), &given) : plain ? t.next_of(it) : t.generator_resume(it, t.peek(1), nullptr);
     if (x) {
       t.peek(1) = x;
       return;
     }
-    Value* result = it->kind == Kind::kGenerator && it->items.size() > 3 ? it->items[3] : t.none();
+    Value* result = given ? given : it->kind == Kind::kGenerator && it->items.size() > 3 ? it->items[3] : t.none();
     t.drop(PY_VERSION_HEX < 0x030C0000 ? 2 : 1);
     t.push(result);
     f.pc = in.target;

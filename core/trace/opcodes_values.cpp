@@ -197,7 +197,7 @@ struct Opcodes {
     Value* list = t.peek(has_map ? 2 : 1);
     Value* callee = t.peek(has_map ? 3 : 2);
     size_t operands = has_map ? 4 : 3;
-    Values args = t.drain(list);
+    Values args = t.listed(list);
     Keywords keywords;
     if (map) {
       t.force(map);

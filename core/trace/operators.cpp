@@ -503,9 +503,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (base == 0 && a_sequence && (b_sequence || (in_place && a->kind == Kind::kList))) {
     bool list_a = a->kind == Kind::kList, list_b = b->kind == Kind::kList;
     if (in_place && list_a) {
-      Values more = drain(b);
-      list_touch(a);
-      a->items.insert(a->items.end(), more.begin(), more.end());
+      extend_list(a, b);
       return a;
     }
     const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do

@@ -340,22 +340,4 @@ Value* Tracer::next_of(Value* it) {
   return nullptr;
 }
 
-Values Tracer::drain(Value* iterable) {
-  force(iterable);
-  if (iterable->kind == Kind::kTuple && !(iterable->type && iterable->type->tp_iter != PyTuple_Type.tp_iter))
-    return iterable->items;
-  if (iterable->kind == Kind::kList) {
-    list_load(iterable);
-    return iterable->items;
-  }
-  if (iterable->kind == Kind::kTensor) refuse_under_mode();  // it is asked for its length, too
-  Value* it = iterator_of(iterable);
-  constexpr int64_t kLongest = 100'000;  // what is longer is no business of a trace
-  if (it->kind == Kind::kIterator && it->iterator == IteratorKind::kRange && (it->stop - it->position) / it->step > kLongest)
-    stop("builtin", {{"function", "iter of a very long range"}});
-  Values out;
-  while (Value* x = next_of(it)) out.push_back(x);
-  return out;
-}
-
 }  // namespace breakline::trace

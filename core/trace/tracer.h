@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -204,6 +205,14 @@ class Tracer {
   Value* iterator_of(Value* v);
   Value* next_of(Value* iterator);              ///< null when exhausted
   Values drain(Value* iterable);
+  /// Calls `use` with each item before the next one is asked for.
+  void each_item(Value* iterable, const std::function<void(Value*)>& use);
+  /// The items as `list(iterable)` takes them: the object is asked for its length on the way.
+  Values listed(Value* iterable);
+  /// Calls a Python `__len__` or `__length_hint__`, as native code does that is about to fill a list.
+  void ask_length(Value* v);
+  /// list.extend.
+  void extend_list(Value* list, Value* iterable);
   Value* range_iterator(PyObject* range);
   bool same(Value* a, Value* b);
   bool equal(Value* a, Value* b);               ///< a == b as a truth value
@@ -584,6 +593,16 @@ class Tracer {
   void set_context(Value* exception);
   void unwind(Raise& r, size_t base);
   Value* delegate_of(Value* generator);
+  /// throw() and close() of a generator; they go to what it waits for in `yield from` first.
+  Value* generator_throw(Value* generator, Values& args);
+  Value* generator_close(Value* generator);
+  Value* throw_through(Value* generator, Value* delegate, Values& args);
+  /// Closes what a generator waits for; the exception that this raised, or null.
+  Value* close_delegate(Value* generator, Value* delegate);
+  /// Does `work` while the generator counts as running; the exception that it raised, or null.
+  Value* raised_while_running(Value* generator, const std::function<void()>& work);
+  /// The generator goes on behind its `yield from`, which has this value.
+  Value* end_delegation(Value* generator, Value* result);
 
   Options options_;
   const SiteHints& hints_;

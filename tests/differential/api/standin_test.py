@@ -178,6 +178,126 @@ class Standin(unittest.TestCase):
         )
         self.assertEqual(out, "[False, True]")
 
+    def test_a_function_that_stands_for_a_native_one(self):
+        out = self.run_code(
+            """
+            import operator
+            @torch.compiler.substitute_in_graph(operator.length_hint)
+            def length_hint(obj, default=0, /):
+                return len(obj) if hasattr(obj, "__len__") else default
+            def f(x):
+                return x + operator.length_hint([1, 2, 3])
+            print(torch.compile(f, fullgraph=True)(X).tolist(), length_hint([1, 2]))
+            for wrong in (lambda: torch._dynamo.substitute_in_graph(operator.length_hint)(lambda other: 0), lambda: torch._dynamo.substitute_in_graph(3)):
+                try:
+                    wrong()
+                except TypeError as error:
+                    print(str(error).split(" ")[0])
+            """
+        )
+        self.assertEqual(out, "[4.0, 1.0] 2\nSignature\nsubstitute_in_graph")
+
+    def test_disallowed_functions(self):
+        out = self.run_code(
+            """
+            def f(x):
+                return torch.sub(x + 1, 1) * 2
+            torch._dynamo.disallow_in_graph(torch.sub)
+            apart = torch.compile(f, backend="eager")
+            print(torch.equal(apart(X), f(X)), apart.stats["breaks"])
+            torch._dynamo.allow_in_graph(torch.sub)
+            whole = torch.compile(f, fullgraph=True, backend="eager")
+            print(torch.equal(whole(X), f(X)), whole.stats["graphs"])
+            try:
+                torch._dynamo.disallow_in_graph(f)
+            except RuntimeError as error:
+                print("expected to be used on an already allowed callable" in str(error))
+            """
+        )
+        self.assertEqual(out, "True 1\nTrue 1\nTrue")
+
+    def test_functions_that_are_traced_loosely(self):
+        out = self.run_code(
+            """
+            def shifted(x, parts, net):
+                torch._dynamo.graph_break()
+                return net(x) * parts["scale"]
+            loose = torch._dynamo.nonstrict_trace(shifted)
+            net = torch.nn.Linear(2, 2)
+            def f(x, call):
+                return call(x + 1, {"scale": x}, net) - 1
+            print(torch.equal(torch.compile(f, fullgraph=True, backend="eager")(X, loose), f(X, shifted)))
+            broken = torch.compile(f, backend="eager")
+            broken(X, shifted)
+            print(broken.stats["breaks"])
+            """
+        )
+        self.assertEqual(out, "True\n1")
+
+    def test_leaf_functions_run_once(self):
+        out = self.run_code(
+            """
+            from torch._dynamo.decorators import leaf_function
+            @leaf_function
+            def say(x):
+                print("ran")
+                return (x * 2,)
+            @say.register_fake
+            def fake(x):
+                return (x,)
+            f = torch.compile(lambda x: say(x + 1)[0] - 1, backend="eager")
+            print(f(X).tolist(), f(X).tolist())
+            """
+        )
+        self.assertEqual(out, "ran\nran\n[3.0, -3.0] [3.0, -3.0]")
+
+    def test_results_that_are_said_to_be_fixed(self):
+        out = self.run_code(
+            """
+            @torch._dynamo.assume_constant_result
+            def is_positive(t):
+                return t[0].item() > 0
+            class Net(torch.nn.Module):
+                @property
+                def scale(self):
+                    return len(list(self.children())) + 3
+                def forward(self, x):
+                    return x * self.scale if is_positive(x) else x
+            torch._dynamo.assume_constant_result(Net.scale.fget)
+            print(torch.compile(Net(), fullgraph=True, backend="eager")(X).tolist())
+            """
+        )
+        self.assertEqual(out, "[3.0, -6.0]")
+
+    def test_forms_of_settings_and_marks(self):
+        out = self.run_code(
+            """
+            config = torch._dynamo.config
+            with config.patch("verbose", True):
+                print(config.verbose)
+            with config.patch({"verbose": True}, suppress_errors=True):
+                print(config.verbose, config.suppress_errors)
+            print(config.verbose, config.suppress_errors)
+            for wrong in (dict(recompile_limit=1), dict(verbose=[])):
+                try:
+                    torch._dynamo.patch_dynamo_config(**wrong)
+                except ValueError as error:
+                    print(str(error).rpartition(" ")[0])
+            @torch._dynamo.mark_static
+            class Scaled(torch.nn.Module):
+                def forward(self, x):
+                    return x * 3
+            torch._dynamo.mark_static_address(X)
+            print(torch.compile(Scaled(), backend="eager")(X).tolist())
+            try:
+                torch.compiler.set_stance("force_eager", force_backend="eager")
+            except RuntimeError as error:
+                print("force_backend" in str(error))
+            """
+        )
+        self.assertEqual(out, "True\nTrue True\nFalse False\npatch_dynamo_config does not support patching config\n"
+                         "patch_dynamo_config does not support patching config verbose with non-safe-constant value\n[3.0, -6.0]\nTrue")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1092,3 +1092,19 @@ def map_raises(x, n):
     except ZeroDivisionError:
         out.append("zero")
     return x, out
+
+
+@case
+def chain_attributes(x, n):
+    made = ValueError("made")
+    before = made.__suppress_context__, made.__context__, made.__cause__
+    made.__suppress_context__ = True
+    made.__context__ = KeyError("context")
+    after = made.__suppress_context__, repr(made.__context__)
+    try:
+        raise made
+    except ValueError as e:
+        e.__suppress_context__ = False
+        e.__cause__ = TypeError("cause")
+        caught = e
+    return before, after, caught.__suppress_context__, repr(caught.__cause__), repr(caught.__context__), x + 1

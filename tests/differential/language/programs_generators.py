@@ -901,3 +901,157 @@ def waiting_over_a_break(x, n):
         opaque(len, "a")
         break
     return v, new_log(start)
+
+
+def catching_leaf(kind):
+    try:
+        LOG.append((yield "first"))
+    except ValueError as e:
+        LOG.append(("leaf", str(e)))
+        if kind == "return":
+            return "handled"
+        if kind == "raise":
+            raise KeyError("from leaf") from e
+        yield "second"
+    except GeneratorExit:
+        LOG.append("leaf exits")
+        if kind == "raise":
+            raise TypeError("while closing") from None
+        if kind == "ignore":
+            yield "ignored"
+        raise
+    finally:
+        LOG.append("leaf ends")
+    return "leaf done"
+
+
+class Waiter:
+    """An iterator that is no generator, with methods of its own."""
+
+    def __init__(self, last=None):
+        self.last, self.asked = last, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        if self.asked > 2:
+            raise StopIteration(self.last)
+        return self.asked
+
+    def send(self, value):
+        LOG.append(("sent", value))
+        if value == "end":
+            raise StopIteration("by send")
+        return value
+
+    def throw(self, *given):
+        LOG.append(("thrown", [getattr(v, "__name__", repr(v)) for v in given]))
+        if isinstance(given[0], ValueError):
+            raise StopIteration("by throw")
+        return "thrown"
+
+    def close(self):
+        LOG.append("closed")
+
+
+def middle(inner):
+    try:
+        got = yield from inner
+        LOG.append(("middle", got))
+    except KeyError as e:
+        LOG.append(("middle caught", repr(e), repr(e.__cause__)))
+        got = "mended"
+    finally:
+        LOG.append("middle ends")
+    yield ("result", got)
+    return "end"
+
+
+def drive(gen, *steps):
+    """What each step gives, or the exception it raises with its chain."""
+    seen = []
+    for method, *args in steps:
+        try:
+            seen.append(getattr(gen, method)(*args))
+        except BaseException as e:
+            seen.append((repr(e), repr(e.__context__), repr(e.__cause__)))
+    return seen
+
+
+@case
+def throw_through_delegation(x, n):
+    seen = []
+    for kind in ("yield", "return", "raise"):
+        seen.append(drive(middle(catching_leaf(kind)), ("send", None), ("throw", ValueError("v")), ("send", 5), ("send", 6)))
+        seen.append(drive(middle(middle(catching_leaf(kind))), ("__next__",), ("throw", ValueError), ("__next__",), ("__next__",)))
+    return seen, x + len(seen)
+
+
+@case
+def close_through_delegation(x, n):
+    seen = []
+    for kind in ("yield", "raise", "ignore"):
+        seen.append(drive(middle(catching_leaf(kind)), ("__next__",), ("close",), ("close",), ("__next__",)))
+        seen.append(drive(middle(catching_leaf(kind)), ("__next__",), ("throw", GeneratorExit), ("__next__",)))
+    return seen, x + len(seen)
+
+
+@case
+def waiting_for_an_object(x, n):
+    seen = [
+        drive(middle(Waiter()), ("__next__",), ("throw", RuntimeError), ("throw", RuntimeError, "text"), ("close",)),
+        drive(middle(Waiter(7)), ("send", None), ("send", 3), ("send", "end"), ("__next__",)),
+        drive(middle(Waiter(8)), ("__next__",), ("throw", ValueError("v")), ("__next__",)),
+        drive(middle(Waiter(9)), ("__next__",), ("throw", GeneratorExit), ("__next__",)),
+        list(middle(Waiter("last"))),
+        list(middle(middle(Waiter(x)))),
+    ]
+    return seen
+
+
+@case
+def left_waiting_for_an_object(x, n):
+    gen = middle(Waiter())
+    first = next(gen)
+    start = len(LOG)
+    gen = None
+    return first, LOG[start:], x + 1
+
+
+@case
+def waiting_for_an_iterator(x, n):
+    seen = [
+        drive(middle(iter([1, 2])), ("__next__",), ("throw", ValueError("v")), ("__next__",)),
+        drive(middle(range(3)), ("__next__",), ("throw", KeyError("k")), ("__next__",)),
+        drive(middle(iter([1, 2])), ("__next__",), ("close",)),
+    ]
+    return seen, x + 1
+
+
+@case
+def thrown_into_a_fresh_one(x, n):
+    seen = [
+        drive(count_up(3), ("throw", ValueError("early")), ("__next__",)),
+        drive(guarded(), ("throw", KeyError), ("__next__",)),
+        drive(count_up(2), ("throw", StopIteration("s"))),
+        drive(count_up(2), ("throw", GeneratorExit), ("close",)),
+    ]
+    return seen, x + 1
+
+
+@case
+def escapes_from_a_fresh_one(x, n):
+    gen = count_up(3)
+    gen.throw(ValueError, "early")
+    return x
+
+
+@case(breaks=1)  # a loop without operations is left to the executor
+def throws_what_is_no_exception(x, n):
+    gen = middle(catching_leaf("yield"))
+    seen = drive(gen, ("__next__",), ("throw", 3), ("__next__",))
+    other = guarded()
+    seen += drive(other, ("__next__",), ("throw", list), ("throw", "text"), ("throw", ValueError("a"), 2), ("throw", ValueError, (1, 2)), ("__next__",))
+    return seen, x + 1

@@ -90,13 +90,26 @@ def _register(target, kind, data):
 
 
 def register(target, kind, **data):
-    """Says what `target` means inside traced code (kinds: core/engine/README.md). Returns `target`."""
+    """Says what `target` means inside traced code (kinds: core/engine/README.md); the first word counts. Returns `target`."""
     with _lock:
         if _extension is None:
             _waiting.append((target, kind, data))
         else:
             _register(target, kind, data)
     return target
+
+
+def is_registered(target):
+    """Whether something was said of this very object."""
+    with _lock:
+        return id(target) in _registered or any(entry[0] is target for entry in _waiting)
+
+
+def register_anew(target, kind, **data):
+    """The same in place of what was said before."""
+    with _lock:
+        _registered.discard(id(target))
+    return register(target, kind, **data)
 
 
 # PyTorch's own names, by module and attribute, and what they mean.
@@ -106,6 +119,7 @@ _TORCH_MARKERS = {
         "skip_frame": "skip_frame",
         "step_unsupported": "step_unsupported",
         "disable": "disable_call",
+        "nonstrict_trace": "nonstrict_call",
         "ErrorOnGraphBreakDecoratorContextManager": "region",
     },
     "torch._dynamo.eval_frame": {"export": "export"},
@@ -156,12 +170,16 @@ def register_torch():
 
 
 # PyTorch's tables of id()s of marked functions, and what they mean.
-_TORCH_TABLES = {"_allowed_callable_ids": "allow_in_graph", "_nonstrict_trace_callable_ids": "nonstrict_trace"}
+_TORCH_TABLES = {
+    "_leaf_function_ids": "leaf_function",
+    "_nonstrict_trace_callable_ids": "nonstrict_trace",
+    "_allowed_callable_ids": "allow_in_graph",  # the two others' as well
+}
 _adopted_tables = set()
 
 
 def _adopt_tables():
-    """Shares the tables in which PyTorch's allow_in_graph and nonstrict_trace keep what they marked."""
+    """Shares the tables in which PyTorch's allow_in_graph, nonstrict_trace and leaf_function keep what they marked."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
     for name, kind in _TORCH_TABLES.items():
         table = getattr(rules, name, None)

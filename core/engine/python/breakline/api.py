@@ -330,8 +330,10 @@ class set_stance:
     "eager_on_recompile" does so where a call fits nothing that is compiled, and "fail_on_recompile" raises a RuntimeError there. The others
     mean "default" here."""
 
-    def __init__(self, stance="default", **_ignored):
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         global _stance
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("A stance that is not the default can't have a force_backend.")
         if stance not in _STANCES:
             raise ValueError(f"The stance must be one of {', '.join(_STANCES)}, not {stance!r}.")
         self._stance, self._outer = stance, _stance

@@ -157,14 +157,43 @@ def _each(fn, kind):
     return _native.register(fn, kind)
 
 
+_disallowed = {}  # by id
+
+
 def allow_in_graph(fn):
-    """Puts calls of `fn` into the graph as they are; its body is never traced."""
+    """Puts calls of `fn` into the graph as they are; its body is never traced. Takes disallow_in_graph back."""
+    if not isinstance(fn, (list, tuple)) and _disallowed.pop(id(fn), None) is not None:
+        return _native.register_anew(fn, "ordinary")
     return _each(fn, "allow_in_graph")
 
 
-def nonstrict_trace(fn):
-    """Puts calls of `fn` into the graph without looking for breaks in its body."""
-    return _each(fn, "nonstrict_trace")
+def disallow_in_graph(fn):
+    """Breaks the graph at calls of `fn`, a function that graphs hold as it is: one of PyTorch's, or one given to `allow_in_graph`."""
+    if isinstance(fn, (list, tuple)):
+        return [disallow_in_graph(item) for item in fn]
+    if not callable(fn):
+        raise AssertionError("disallow_in_graph expects a callable")
+    module = getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", None) or ""
+    if not module.partition(".")[0] == "torch" and not _native.is_registered(fn):
+        raise RuntimeError(
+            "disallow_in_graph is expected to be used on an already allowed callable (like torch.* ops), which graphs hold as it is; "
+            f"use disable for {fn!r}."
+        )
+    _disallowed[id(fn)] = fn
+    return _native.register_anew(fn, "disable", function=fn, reason="disallow_in_graph")
+
+
+def nonstrict_trace(traceable_fn):
+    """A function that does what `traceable_fn` does, and in whose body explicit breaks don't count: a call with tensors and constants goes
+    into the graph as it is."""
+    if not callable(traceable_fn):
+        raise AssertionError("nonstrict_trace expects a callable")
+
+    @functools.wraps(traceable_fn)
+    def wrapped(*args, **kwargs):
+        return traceable_fn(*args, **kwargs)
+
+    return _native.register(wrapped, "nonstrict_trace")
 
 
 def assume_constant_result(fn):
@@ -174,3 +203,4 @@ def assume_constant_result(fn):
 
 
 _native.register(disable, "disable_call")
+_native.register(nonstrict_trace, "nonstrict_call")

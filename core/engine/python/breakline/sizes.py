@@ -59,11 +59,19 @@ def mark_unbacked(t, index, *_args, **_options):
 
 
 def mark_static(t, index=None):
-    """Keeps size `index` of `t` (None: all sizes) fixed: each value is a variant of its own. A class of modules is accepted
-    and stays as it is."""
-    if not isinstance(t, type):
-        _mark(t, list(range(t.dim())) if index is None else index, "_dynamo_static_indices")
+    """Keeps size `index` of `t` (None: all sizes) fixed: each value is a variant of its own. A class of modules is marked and
+    returned, so that this can decorate it."""
+    if isinstance(t, type):
+        t._dynamo_marked_static = True
+        return t
+    _mark(t, list(range(t.dim())) if index is None else index, "_dynamo_static_indices")
+    return None
 
 
-for _function in (mark_dynamic, maybe_mark_dynamic, mark_unbacked, mark_static):
+def mark_static_address(t, guard=False):
+    """Says that the tensor `t` keeps its memory over all calls. Compiled code reads an input where it lies, so nothing follows from it."""
+    t._dynamo_static_input_type = "guarded" if guard else "unguarded"
+
+
+for _function in (mark_dynamic, maybe_mark_dynamic, mark_unbacked, mark_static, mark_static_address):
     _native.register(_function, "nothing")

@@ -8,6 +8,7 @@ import, only for names it alone has. A plain script that just imports breakline 
 import contextlib
 import functools
 import importlib
+import inspect
 import sys
 import threading
 import types
@@ -59,8 +60,41 @@ def optimize(backend="inductor", *, nopython=False, error_on_graph_break=None, d
     return decorate
 
 
-def _mark_nothing(tensor, *args, **kwargs):
-    """A hint that only PyTorch's own compiler reads: accepted."""
+def _parameters(function):
+    """What two signatures have to share: names of positional parameters and of keywords, and the defaults."""
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [p for p in inspect.signature(function).parameters.values() if p.kind not in starred]
+    words = {p.name for p in named if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return [p.name for p in named if p.name not in words], words, {p.name: p.default for p in named}
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False, is_embedded_type=False):
+    """A decorator: traced code follows the decorated Python function where it calls `original_fn`, which is native and has no rule of
+    its own here. What the decorator returns calls `original_fn`."""
+    routine = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType)
+    if not isinstance(original_fn, routine) and not (is_embedded_type and isinstance(original_fn, type)):
+        raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)!r}")
+
+    def decorate(traceable_fn):
+        if not isinstance(traceable_fn, types.FunctionType):
+            raise TypeError(f"@substitute_in_graph(...) expects a function but got {type(traceable_fn)!r}")
+        with contextlib.suppress(ValueError):  # native functions without a signature
+            ours, theirs = _parameters(traceable_fn), _parameters(original_fn)
+            anything = ([], set(), {})
+            if not skip_signature_check and ours != theirs and anything not in (ours, theirs):
+                signatures = f"{inspect.signature(original_fn)} != {inspect.signature(traceable_fn)}"
+                raise TypeError(f"Signature mismatch between {original_fn} and {traceable_fn}: {signatures}")
+        from . import _forms
+
+        _forms.FORMS.append((original_fn, traceable_fn))
+
+        @functools.wraps(traceable_fn)
+        def wrapped(*args, **kwargs):
+            return original_fn(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
 
 
 def _no_registration(*args, **kwargs):
@@ -145,20 +179,37 @@ def _real_config(load):
 
 class _Patch(contextlib.ContextDecorator):
     def __init__(self, config, changes):
-        self._config, self._changes, self._outer = config, changes, []
+        self._config, self.changes, self._outer = config, changes, []
 
     def _recreate_cm(self):
         return self
 
     def __enter__(self):
-        self._outer.append({name: getattr(self._config, name, None) for name in self._changes})
-        for name, value in self._changes.items():
+        self._outer.append({name: getattr(self._config, name, None) for name in self.changes})
+        for name, value in self.changes.items():
             setattr(self._config, name, value)
 
     def __exit__(self, *exception):
         for name, value in self._outer.pop().items():
             setattr(self._config, name, value)
         return False
+
+
+_TRACED_SETTINGS = (
+    "verbose", "verify_correctness", "rewrite_assert_with_torch_assert", "capture_scalar_outputs", "allow_unspec_int_on_nn_module",
+    "skip_torchrec", "dont_skip_tracing", "nested_graph_breaks",
+)  # fmt: skip
+
+
+def patch_dynamo_config(changes=None, value=None, **more):
+    """`config.patch` for settings that compiled code may change."""
+    patch = _installed.config.patch(changes, value, **more)
+    for name, wanted in patch.changes.items():
+        if name not in _TRACED_SETTINGS:
+            raise ValueError(f"patch_dynamo_config does not support patching config {name}")
+        if not isinstance(wanted, (bool, int, float, str, type(None))):
+            raise ValueError(f"patch_dynamo_config does not support patching config {name} with non-safe-constant value {wanted}")
+    return patch
 
 
 def _optimized_module():
@@ -187,14 +238,14 @@ _NAMES = {
     "mark_dynamic": sizes.mark_dynamic,
     "maybe_mark_dynamic": sizes.maybe_mark_dynamic,
     "mark_static": sizes.mark_static,
-    "mark_static_address": _mark_nothing,
+    "mark_static_address": sizes.mark_static_address,
     "mark_unbacked": sizes.mark_unbacked,
-    "substitute_in_graph": _no_registration,
-    "disallow_in_graph": markers.disable,
+    "substitute_in_graph": substitute_in_graph,
+    "disallow_in_graph": markers.disallow_in_graph,
     "forbid_in_graph": _no_registration,
     "dont_skip_tracing": _null_region,
     "disable_nested_graph_breaks": _null_region,
-    "patch_dynamo_config": lambda *changes, **more: _installed.config.patch(*changes, **more),
+    "patch_dynamo_config": patch_dynamo_config,
     "override_cudagraphs": _null_region,
     "list_backends": lambda *args, **kwargs: ["breakline", "eager", "inductor"],
 }
@@ -210,7 +261,7 @@ _COMPILER_NAMES = {
     "assume_constant_result": markers.assume_constant_result,
     "set_stance": api.set_stance,
     "error_on_graph_break": markers.error_on_graph_break,
-    "substitute_in_graph": _no_registration,
+    "substitute_in_graph": substitute_in_graph,
     "list_backends": _NAMES["list_backends"],
     "cudagraph_mark_step_begin": lambda: None,
     "nested_compile_region": _null_region,
