@@ -59,6 +59,19 @@ class Standin(unittest.TestCase):
         )
         self.assertEqual(out, "breakline.errors True")
 
+    def test_submodules_are_imported_first(self):
+        for name in ("decorators", "eval_frame", "utils"):
+            out = self.run_code(
+                f"""
+                import torch._dynamo.{name} as first
+                from torch._dynamo.{name} import __name__ as named
+                from breakline import markers
+                same = first is sys.modules["torch._dynamo.{name}"] is getattr(standin.real_dynamo(), "{name}")
+                print(named, same, first.__spec__.origin == first.__file__, torch._dynamo.graph_break is markers.graph_break)
+                """
+            )
+            self.assertEqual(out, f"torch._dynamo.{name} True True True")
+
     def test_modules_compile_in_place_and_optimizers_work(self):
         out = self.run_code(
             """

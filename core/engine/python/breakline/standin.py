@@ -8,6 +8,7 @@ import, only for names it alone has. A plain script that just imports breakline 
 import contextlib
 import functools
 import importlib
+import importlib.machinery
 import inspect
 import sys
 import threading
@@ -315,6 +316,35 @@ def real_dynamo():
         return _real
 
 
+class _Submodules:
+    """Finds submodules of torch._dynamo: they import each other by way of the real package, so that one is loaded first."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith("torch._dynamo.") or _real is not None:
+            return None
+        real_dynamo()
+        module = sys.modules.get(name)
+        if module is None:
+            return None
+        spec = importlib.machinery.ModuleSpec(name, _Loaded(module))
+        module.__spec__ = spec  # what importlib takes for a module that came in the meantime; put back once it has been
+        return spec
+
+
+class _Loaded:
+    """Gives a module that is there already."""
+
+    def __init__(self, module):
+        self._module, self._spec = module, module.__spec__
+
+    def create_module(self, spec):
+        return self._module
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec
+
+
 def is_installed():
     """Whether `torch.compile` is ours."""
     return _installed is not None
@@ -338,6 +368,7 @@ def install():
             setattr(standin, name, value)
         standin.config = _Config("torch._dynamo.config")
         _installed = standin
+        sys.meta_path.insert(0, _Submodules)
         sys.modules["torch._dynamo"] = standin
         sys.modules["torch._dynamo.config"] = standin.config
         torch._dynamo = standin
