@@ -299,22 +299,28 @@ void Tracer::dict_load(Value* d) {
   if (d->kind != Kind::kDict) stop("builtin", {{"function", "iter"}, {"arg_types", describe(d)}});
   if (d->source < 0 || d->loaded) return;
   if (!hints_.varying.empty() && hints_.varying.contains(keys_hint(source_path(d->source)))) quiet("varying value");
-  DictEntries old = std::move(d->dict->entries);
-  d->dict->entries.clear();
-  d->dict->index.clear();
   PyTypeObject* ordered = ordered_dict_type();
   py::Ref order = d->owner && PyType_IsSubtype(Py_TYPE(d->object), ordered) ? py::check(ordered->tp_iter(d->object)) : py::Ref();
   py::Ref keys = order                                       ? py::check(PySequence_List(order.get()))
                  : PyDict_CheckExact(d->object) || d->owner ? py::check(PyDict_Keys(d->object))
                                                             : py::check(PySequence_List(d->object));
   py::Ref expected = py::check(PyList_AsTuple(keys.get()));
-  guard(StepKind::kDictKeys, d->source, expected.get());
-  d->loaded = true;
   std::unordered_map<PyObject*, PyObject*> content;  // no look-up: a __hash__ of the program must not notice
   {
     PyObject *k, *v;
     for (Py_ssize_t at = 0; PyDict_Next(d->object, &at, &k, &v);) content.emplace(k, v);
   }
+  // dict's own methods change an OrderedDict past its order.
+  if (PyODict_Check(d->object)) {
+    bool consistent = static_cast<size_t>(PyTuple_GET_SIZE(expected.get())) == content.size();
+    for (Py_ssize_t i = 0; consistent && i < PyTuple_GET_SIZE(expected.get()); ++i) consistent = content.contains(PyTuple_GET_ITEM(expected.get(), i));
+    if (!consistent) quiet("an OrderedDict that was changed past its order");
+  }
+  guard(StepKind::kDictKeys, d->source, expected.get());
+  d->loaded = true;
+  DictEntries old = std::move(d->dict->entries);
+  d->dict->entries.clear();
+  d->dict->index.clear();
   std::vector<bool> used(old.size(), false);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected.get()); ++i) {
     PyObject* k = PyTuple_GET_ITEM(expected.get(), i);

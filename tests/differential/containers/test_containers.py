@@ -372,6 +372,19 @@ def program_61(x):
     return len(s), x in s, y in s, 3 in s, 4 in s, len(t), len(t.union()), len({x}.union({y}, [ONE])), len(t.symmetric_difference([x]))
 
 
+def program_62(x):
+    said = []
+    for change in (lambda d: dict.pop(d, "spam"), dict.popitem, dict.clear, lambda d: dict.update(d, [("x", 3)]), lambda d: dict.__delitem__(d, "spam")):
+        d = collections.OrderedDict(spam=1, ham=2)
+        change(d)
+        for look in (repr, list, len, lambda d: list(d.items())):
+            try:
+                said.append(look(d))
+            except KeyError as error:
+                said.append(str(error))
+    return x + 1, said
+
+
 # Programs that need no break.
 UNBROKEN = ("59", "60", "61", "50", "51", "52", "53", "54", "55", "56", "57")
 

@@ -277,9 +277,15 @@ void CodeEditor::draw_errors() {
   QFont small = theme_->ui_font();
   const QsciStyle style(kErrorStyle, QStringLiteral("error"), theme_->color(Tone::BreakError),
                         theme_->color(Tone::BreakErrorFill), small, true);
-  for (auto it = decorations_.errors.constBegin(); it != decorations_.errors.constEnd(); ++it)
-    if (it.key() >= 1 && it.key() <= lines())
-      annotate(it.key() - 1, QLatin1Char(' ') + it.value() + QLatin1Char(' '), style);
+  for (auto it = decorations_.errors.constBegin(); it != decorations_.errors.constEnd(); ++it) {
+    if (it.key() < 1 || it.key() > lines()) continue;
+    annotate(it.key() - 1, QLatin1Char(' ') + it.value() + QLatin1Char(' '), style);
+    // A note under the last line in view would be cut off.
+    const int top = firstVisibleLine(), shown = int(SendScintilla(SCI_LINESONSCREEN));
+    const int line = int(SendScintilla(SCI_VISIBLEFROMDOCLINE, it.key() - 1));
+    const int end = line + int(SendScintilla(SCI_ANNOTATIONGETLINES, it.key() - 1));
+    if (line >= top && line < top + shown && end >= top + shown) setFirstVisibleLine(end - shown + 1);
+  }
 }
 
 void CodeEditor::highlight(int first, int last, bool strong) {
