@@ -256,11 +256,6 @@ Value* Tracer::dict_method(Value* s, const std::string& n, Values& a, Keywords& 
   }
   if (n == "__len__") return integer(dict_size(s));
   if (n == "__iter__") return iterator_of(s);
-  if (n == "__reversed__" && a.size() == 1) {
-    Values keys = drain(s);
-    std::reverse(keys.begin(), keys.end());
-    return iterator_of(tuple(std::move(keys)));
-  }
   if ((n == "__or__" || n == "__ror__") && a.size() == 2) {
     Value* other = held_dict(*this, a[1]);
     if (!other) return constant(Py_NotImplemented);
