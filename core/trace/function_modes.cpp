@@ -23,7 +23,7 @@ Value* Tracer::function_mode_call(std::string_view name, const Values& args) {
     if (!own || !PyFunction_Check(own)) return nullptr;
     EnteredMode entered{mode, outer_instruction_, {}};
     entered.info.reason = "torch-function-mode";
-    entered.info.arguments = {{"name", type_of(mode)->tp_name}};
+    entered.info.arguments = {{"class", type_of(mode)->tp_name}};
     capture_place(entered.info);
     mutated();
     modes_.push_back(std::move(entered));
@@ -46,7 +46,7 @@ Value* Tracer::function_mode_call(std::string_view name, const Values& args) {
 }
 
 void Tracer::refuse_under_mode() {
-  if (!modes_.empty()) stop("torch-function-mode", {{"name", type_of(modes_.back().mode)->tp_name}});
+  if (!modes_.empty()) stop("torch-function-mode", {{"class", type_of(modes_.back().mode)->tp_name}});
 }
 
 void Tracer::leave_modes() {

@@ -208,7 +208,7 @@ struct Asking {
 }  // namespace
 
 Value* Tracer::call_of_mode(PyObject* callable, Values& args, Keywords& keywords) {
-  const auto give_up = [&] { stop("torch-function-mode", {{"name", type_of(modes_.back().mode)->tp_name}}); };
+  const auto give_up = [&] { stop("torch-function-mode", {{"class", type_of(modes_.back().mode)->tp_name}}); };
   if (!torch::current_ambient().torch_function_enabled) give_up();
   for (Value* v : args)
     if (overrides_by_class(force(v))) give_up();
