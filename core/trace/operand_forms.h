@@ -23,4 +23,20 @@ Value* format_text(Tracer& t, Value* a, Value* b);
 /// among them, as CPython builds the set; null when neither is a view or there is no such form.
 Value* view_operation(Tracer& t, const char* method, Value* a, Value* b);
 
+/// A tuple, list or slice with `change(item)` in place of each item; the value itself where nothing changes.
+template <class Change>
+Value* with_items(Tracer& t, Value* v, Change change) {
+  Values items;
+  bool changed = false;
+  for (Value* i : v->items) {
+    items.push_back(i ? change(i) : i);
+    changed = changed || items.back() != i;
+  }
+  if (!changed) return v;
+  Value* made = t.make(v->kind);
+  made->items = std::move(items);
+  made->loaded = true;
+  return made;
+}
+
 }  // namespace breakline::trace

@@ -7,6 +7,7 @@
 
 #include "core/torch/ambient.h"
 #include "core/torch/arg_object.h"
+#include "core/trace/operand_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -173,17 +174,7 @@ bool Tracer::settle_numbers(const torch::CallableInfo& info, std::string_view re
     }
     if (v->kind != Kind::kTuple && v->kind != Kind::kList && v->kind != Kind::kSlice) return v;
     if (v->kind == Kind::kList) list_load(v);
-    Values items;
-    bool changed = false;
-    for (Value* i : v->items) {
-      items.push_back(self(i, self));
-      changed = changed || items.back() != i;
-    }
-    if (!changed) return v;
-    Value* made = make(v->kind);
-    made->items = std::move(items);
-    made->loaded = true;
-    return made;
+    return with_items(*this, v, [&](Value* i) { return self(i, self); });
   };
   const size_t first = info.name.starts_with("Tensor.") || info.name.ends_with("item")
                            ? 1

@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
+#include "core/trace/operand_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -289,19 +290,7 @@ Value* Tracer::pin_numbers(Value* v) {
     }
     case Kind::kTuple:
     case Kind::kSlice:
-    case Kind::kList: {
-      Values items;
-      bool changed = false;
-      for (Value* i : v->items) {
-        items.push_back(i ? pin_numbers(i) : i);
-        changed = changed || items.back() != i;
-      }
-      if (!changed) return v;
-      Value* made = make(v->kind);
-      made->items = std::move(items);
-      made->loaded = true;
-      return made;
-    }
+    case Kind::kList: return with_items(*this, v, [this](Value* i) { return pin_numbers(i); });
     default: return v;
   }
 }
