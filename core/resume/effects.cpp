@@ -87,7 +87,6 @@ bool EffectProgram::apply(size_t from, size_t to, const std::vector<PyObject*>& 
         if (PyObject_GenericSetAttr(target, s.name, at(s.value)) < 0) return false;
         break;
       case Effect::kClassAttribute:
-      case Effect::kOwnSet:
         if (PyObject_SetAttr(target, s.name, at(s.value)) < 0) return false;
         break;
       case Effect::kAttributeDelete:

@@ -92,6 +92,11 @@ class Recipe {
   PyObject* make(const RecipeStep& step, PyObject* const* values, PyObject* const* outputs,
                  const std::vector<PyObject*>& made) const;
   bool fill(const RecipeFill& fill, const std::vector<PyObject*>& made) const;
+  /// The keys of a dict or members of a set that a fill puts in and that are made here.
+  std::vector<int32_t> hashed_kids(const RecipeFill& fill) const;
+  /// The fills in an order where a key is complete, as far as cycles allow, before it is hashed. `ready`: the last step each fill
+  /// needs; raised accordingly.
+  std::vector<int32_t> fill_order(std::vector<int32_t>& ready) const;
   std::vector<bool> late_;  ///< one per step
   std::vector<Action> early_actions_, late_actions_;
 };

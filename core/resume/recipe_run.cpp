@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Carrying out a recipe. Nothing here runs user code: types are built-in or have plain constructors.
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
+#include <utility>
 
 #include "core/resume/recipe.h"
 #include "core/resume/traceback.h"
@@ -169,7 +172,9 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       return make_traceback(s.traceback.code, s.traceback.index, s.traceback.globals, nullptr, kid(0));
     case RecipeKind::kException: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
-      return none ? native_exception(s.object)->tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(), nullptr) : nullptr;
+      return none ? native_exception(s.object)->tp_new(reinterpret_cast<PyTypeObject*>(s.object), none.get(),
+                                                       nullptr)
+                  : nullptr;
     }
     case RecipeKind::kInstance: {
       py::Ref none = py::Ref::steal(PyTuple_New(0));
@@ -179,7 +184,8 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
         return value ? scalar->tp_new(type, value.get(), nullptr) : nullptr;
       }
       if (type == &_PyWeakref_RefType) return PyWeakref_NewRef(kid(0), nullptr);
-      if (type == trace::deque_type()) return PyObject_CallFunctionObjArgs(s.object, none.get(), kid(0), nullptr);
+      if (type == trace::deque_type())
+        return PyObject_CallFunctionObjArgs(s.object, none.get(), kid(0), nullptr);
       PyTypeObject* base = type;  // the class of C that gives the layout
       while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) base = base->tp_base;
       return base->tp_new(type, none.get(), nullptr);
@@ -233,8 +239,8 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
       // current one.
       py::Ref m = py::Ref::steal(PyImport_ImportModule("itertools"));
       py::Ref chain = m ? py::Ref::steal(PyObject_GetAttrString(m.get(), "chain")) : py::Ref();
-      py::Ref rest =
-          chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "(O)", kid(0))) : py::Ref();
+      py::Ref rest = chain ? py::Ref::steal(PyObject_CallMethod(chain.get(), "from_iterable", "(O)", kid(0)))
+                           : py::Ref();
       if (!rest || s.kids.size() == 1) return rest.release();
       return call_named("itertools", "chain", PyTuple_Pack(2, kid(1), rest.get()));
     }
@@ -247,11 +253,15 @@ PyObject* Recipe::make(const RecipeStep& s, PyObject* const* values, PyObject* c
         py::Ref names;
         if (!call.names.empty()) {
           names = py::Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(call.names.size())));
-          for (size_t i = 0; names && i < call.names.size(); ++i) PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), share(call.names[i]));
+          for (size_t i = 0; names && i < call.names.size(); ++i)
+            PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), share(call.names[i]));
           if (!names) return nullptr;
         }
-        py::Ref callable = object ? py::Ref::steal(PyObject_GetAttr(object.get(), call.callable)) : py::Ref::borrow(call.callable);
-        py::Ref r = callable ? py::Ref::steal(PyObject_Vectorcall(callable.get(), args.data(), args.size() - call.names.size(), names.get())) : py::Ref();
+        py::Ref callable = object ? py::Ref::steal(PyObject_GetAttr(object.get(), call.callable))
+                                  : py::Ref::borrow(call.callable);
+        py::Ref r = callable ? py::Ref::steal(PyObject_Vectorcall(
+                                   callable.get(), args.data(), args.size() - call.names.size(), names.get()))
+                             : py::Ref();
         if (!r) return nullptr;
         if (!object) object = r;
       }
@@ -284,7 +294,8 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       for (size_t i = 0; i + 1 < f.kids.size() - static_cast<size_t>(s.b); i += 2)
         if (PyObject_SetItem(o, kid(i), kid(i + 1)) < 0) return false;
       if (s.b) return put_in_order(f.kids.size() - static_cast<size_t>(s.b), f.kids.size());
-      return f.kids.size() % 2 == 0 || PyObject_SetAttrString(o, "default_factory", kid(f.kids.size() - 1)) == 0;
+      return f.kids.size() % 2 == 0 ||
+             PyObject_SetAttrString(o, "default_factory", kid(f.kids.size() - 1)) == 0;
     case RecipeKind::kSet:
       for (size_t i = 0; i < f.kids.size(); ++i)
         if (PySet_Add(o, kid(i)) < 0) return false;
@@ -317,7 +328,8 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
       if (!put_in_order(inner, attributes)) return false;
       for (size_t i = attributes; i + 1 < f.kids.size(); i += 2) {
         PyObject* a = PyUnicode_Check(kid(i)) ? py::type_lookup(Py_TYPE(o), kid(i)) : nullptr;
-        if (!PyUnicode_Check(kid(i)) || (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type)) {
+        if (!PyUnicode_Check(kid(i)) ||
+            (a && Py_TYPE(a)->tp_descr_set && Py_TYPE(a) != &PyMemberDescr_Type)) {
           py::Ref d = py::Ref::steal(PyObject_GenericGetDict(o, nullptr));
           if (!d || PyDict_SetItem(d.get(), kid(i), kid(i + 1)) < 0) return false;
         } else if (PyObject_GenericSetAttr(o, kid(i), kid(i + 1)) < 0) {
@@ -331,17 +343,66 @@ bool Recipe::fill(const RecipeFill& f, const std::vector<PyObject*>& made) const
   }
 }
 
+std::vector<int32_t> Recipe::hashed_kids(const RecipeFill& f) const {
+  const RecipeStep& s = steps[static_cast<size_t>(f.step)];
+  size_t end = 0, stride = 2;
+  if (s.kind == RecipeKind::kDict) end = f.kids.size() - static_cast<size_t>(s.b);
+  if (s.kind == RecipeKind::kInstance) end = static_cast<size_t>(s.a);
+  if (s.kind == RecipeKind::kSet) end = f.kids.size(), stride = 1;
+  std::vector<int32_t> keys;
+  for (size_t i = 0; i < end; i += stride) {
+    const RecipeKind kind =
+        f.kids[i] < 0 ? RecipeKind::kConstant : steps[static_cast<size_t>(f.kids[i])].kind;
+    if (kind != RecipeKind::kConstant && kind != RecipeKind::kFetch && kind != RecipeKind::kOutput)
+      keys.push_back(f.kids[i]);
+  }
+  return keys;
+}
+
+std::vector<int32_t> Recipe::fill_order(std::vector<int32_t>& ready) const {
+  std::unordered_map<int32_t, int32_t> fill_of;  // step: its fill
+  for (size_t i = 0; i < fills.size(); ++i) fill_of.emplace(fills[i].step, static_cast<int32_t>(i));
+  std::vector<int32_t> order;
+  std::vector<char> placed(fills.size(), 0);
+  const std::function<void(int32_t)> place = [&](int32_t f) {
+    if (std::exchange(placed[static_cast<size_t>(f)], 1)) return;
+    const RecipeFill& fill = fills[static_cast<size_t>(f)];
+    int32_t& when = ready[static_cast<size_t>(f)];
+    std::unordered_set<int32_t> seen;
+    std::vector<int32_t> below = hashed_kids(fill);
+    while (!below.empty()) {  // all that a key's own code could look at
+      const int32_t k = below.back();
+      below.pop_back();
+      if (k < 0 || !seen.insert(k).second) continue;
+      const std::vector<int32_t>& parts = steps[static_cast<size_t>(k)].kids;
+      below.insert(below.end(), parts.begin(), parts.end());
+      const auto its = fill_of.find(k);
+      if (its == fill_of.end() || its->second == f) continue;
+      place(its->second);
+      when = std::max(when, ready[static_cast<size_t>(its->second)]);
+      const std::vector<int32_t>& content = fills[static_cast<size_t>(its->second)].kids;
+      below.insert(below.end(), content.begin(), content.end());
+    }
+    order.push_back(f);
+  };
+  for (size_t i = 0; i < fills.size(); ++i) place(static_cast<int32_t>(i));
+  return order;
+}
+
 void Recipe::arrange() {
   late_.assign(steps.size(), false);
   std::vector<std::vector<int32_t>> fills_after(steps.size());
   auto any_late = [&](const std::vector<int32_t>& kids) {
     return std::any_of(kids.begin(), kids.end(), [&](int32_t k) { return is_late(k); });
   };
-  for (size_t i = 0; i < fills.size(); ++i) {
-    int32_t ready = fills[i].step;
-    for (int32_t k : fills[i].kids) ready = std::max(ready, k);
-    fills_after[static_cast<size_t>(ready)].push_back(static_cast<int32_t>(i));
+  std::vector<int32_t> ready;
+  for (const RecipeFill& fill : fills) {
+    int32_t last = fill.step;
+    for (int32_t k : fill.kids) last = std::max(last, k);
+    ready.push_back(last);
   }
+  for (int32_t f : fill_order(ready))
+    fills_after[static_cast<size_t>(ready[static_cast<size_t>(f)])].push_back(f);
   early_actions_.clear();
   late_actions_.clear();
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -381,10 +442,10 @@ bool Recipe::carry_out(const std::vector<Action>& actions, PyObject* const* valu
   for (const Action& a : actions) {
     const size_t i = static_cast<size_t>(a.index);
     const RecipeStep& s = steps[i];
-    bool ok = a.fill                              ? fill(fills[i], made)
-              : s.kind == RecipeKind::kFetch      ? (made[i] = share(values[s.index])) != nullptr
-              : s.kind == RecipeKind::kConstant   ? (made[i] = share(s.object)) != nullptr
-                                                  : (made[i] = make(s, values, outputs, made)) != nullptr;
+    bool ok = a.fill                            ? fill(fills[i], made)
+              : s.kind == RecipeKind::kFetch    ? (made[i] = share(values[s.index])) != nullptr
+              : s.kind == RecipeKind::kConstant ? (made[i] = share(s.object)) != nullptr
+                                                : (made[i] = make(s, values, outputs, made)) != nullptr;
     if (ok) continue;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the state of a segment could not be rebuilt");
     return false;

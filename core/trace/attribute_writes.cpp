@@ -16,15 +16,9 @@ using guard::StepKind;
 
 namespace {
 
-/// Attribute writes follow the generic rules: no type of C on the way has its own.
+/// Attribute writes follow the generic rules: no type of C on the way, heap types of C among them, has its own.
 bool sets_generically(PyTypeObject* type) {
-  for (const char* name : {"__setattr__", "__delattr__"}) {
-    PyObject* own = py::type_lookup(type, py::intern(name));
-    const bool native = own && Py_TYPE(own) == &PyWrapperDescr_Type && PyUnicode_CompareWithASCIIString(PyDescr_NAME(own), name) == 0;
-    if (own && !native) return false;
-  }
-  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_setattro != PyObject_GenericSetAttr) type = type->tp_base;
-  return type && type->tp_setattro == PyObject_GenericSetAttr;
+  return is_slot_wrapper(type, "__setattr__", PyObject_GenericSetAttr) && is_slot_wrapper(type, "__delattr__", PyObject_GenericSetAttr);
 }
 
 /// A place of `__slots__`.
@@ -114,14 +108,7 @@ void Tracer::set_attribute(Value* o, PyObject* name, Value* v) {
     call_nested(constant(f), {o, constant(name), v});
     return;
   }
-  if (o->kind == Kind::kLive && is_thread_local(t)) {
-    mutated();
-    keep_borrowed(name);
-    effects_.push_back({Effect::kOwnSet, o, nullptr, v, name});
-    release(nullptr);
-    return;
-  }
-  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception && !sets_generically(t))
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__setattr__")) && !o->exception && !sets_generically(t) && !is_thread_local(t))
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   set_attribute_plainly(o, name, v);
 }
@@ -189,7 +176,7 @@ void Tracer::delete_attribute(Value* o, PyObject* name) {
     call_nested(constant(f), {o, constant(name)});
     return;
   }
-  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")) && !sets_generically(t))
+  if (f != py::type_lookup(&PyBaseObject_Type, py::intern("__delattr__")) && !sets_generically(t) && !is_thread_local(t))
     stop("foreign-mutation", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
   delete_attribute_plainly(o, name);
 }

@@ -25,15 +25,8 @@ bool is_function_like(PyObject* a) {
 
 namespace {
 
-/// Attribute reads follow the generic rules: no type of C on the way has its own.
-bool reads_generically(PyTypeObject* type) {
-  PyObject* own = py::type_lookup(type, py::intern("__getattribute__"));
-  const bool native =
-      own && Py_TYPE(own) == &PyWrapperDescr_Type && PyUnicode_CompareWithASCIIString(PyDescr_NAME(own), "__getattribute__") == 0;
-  if (own && !native) return false;
-  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_getattro != PyObject_GenericGetAttr) type = type->tp_base;
-  return type && type->tp_getattro == PyObject_GenericGetAttr;
-}
+/// Attribute reads follow the generic rules: no type of C on the way, heap types of C among them, has its own.
+bool reads_generically(PyTypeObject* type) { return is_slot_wrapper(type, "__getattribute__", PyObject_GenericGetAttr); }
 
 PyObject* generic_getattribute() {
   static PyObject* const own = py::type_lookup(&PyBaseObject_Type, py::intern("__getattribute__"));
@@ -79,6 +72,7 @@ Value* Tracer::instance_dict(Value* o) {
     return o->attributes;
   }
   if (o->source < 0) return nullptr;
+  if (o->kind == Kind::kLive && is_thread_local(Py_TYPE(o->object))) return o->attributes = dict_of_thread(o);
   PyObject** place = _PyObject_GetDictPtr(o->object);
   PyObject* d = place ? *place : nullptr;
   if (!d) {
@@ -94,6 +88,18 @@ Value* Tracer::instance_dict(Value* o) {
   v->type_guarded = true;
   force(v);
   return o->attributes = v;
+}
+
+Value* Tracer::dict_of_thread(Value* o) {
+  PyObject* const name = py::intern("__dict__");
+  py::Ref d = py::Ref::steal(PyObject_GetAttr(o->object, name));
+  if (!d || !PyDict_CheckExact(d.get())) {
+    PyErr_Clear();
+    stop("native-object", {{"class", Py_TYPE(o->object)->tp_name}, {"name", "__dict__"}});
+  }
+  Value* v = live(keep_for_trace(d), child(SourceKind::kAttribute, o->source, name));
+  force(v);
+  return v;
 }
 
 Value* dict_of_instance(Tracer& t, Value* o) {
@@ -593,7 +599,7 @@ void Tracer::no_attribute(Value* o, PyObject* name) {
   if (o->kind == Kind::kConstant && PyType_Check(o->object))
     raise_attribute_error(o, name, std::string("type object '") + reinterpret_cast<PyTypeObject*>(o->object)->tp_name + "' has no attribute '" + what + "'");
   std::string type = type_of(o)->tp_name;
-  if (PyTypeObject* t = type_of(o); t->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type.substr(type.rfind('.') + 1);
+  if (PyTypeObject* t = type_of(o); t->tp_flags & Py_TPFLAGS_HEAPTYPE && type != "_thread._local") type = type.substr(type.rfind('.') + 1);
   raise_attribute_error(o, name, "'" + type + "' object has no attribute '" + what + "'");
 }
 
@@ -612,24 +618,16 @@ Value* Tracer::instance_attribute(Value* o, PyObject* name, bool* missing, bool 
     if (PyFunction_Check(fallback)) return call_nested(constant(fallback), {o, constant(name)});
     return call_nested(bind(fallback, o, t, py::intern("__getattr__")), {constant(name)});
   };
-  if (o->kind == Kind::kLive && is_thread_local(t)) {
-    for (auto e = effects_.rbegin(); e != effects_.rend(); ++e)
-      if (e->kind == Effect::kOwnSet && e->target == o && PyUnicode_Compare(e->name, name) == 0) return e->value;
-    py::Ref r = py::Ref::steal(PyObject_GetAttr(o->object, name));
-    if (!r) {
-      PyErr_Clear();
-      stop("native-object", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}});
-    }
-    need(child(SourceKind::kAttribute, o->source, name));
-    return live(keep_for_trace(r), child(SourceKind::kAttribute, o->source, name));
-  }
+  const bool of_thread = o->kind == Kind::kLive && is_thread_local(t);
+  if (of_thread && is_name(name, "__dict__"))
+    if (Value* d = instance_dict(o)) return d;
   if (getter != generic_getattribute() && !generic) {
     if (PyFunction_Check(getter)) {
       if (!fallback) return call_nested(constant(getter), {o, constant(name)});
       Value* v = catching(PyExc_AttributeError, [&] { return call_nested(constant(getter), {o, constant(name)}); });
       return v ? v : fall_back();
     }
-    if (!reads_generically(t)) {
+    if (!reads_generically(t) && !of_thread) {
       if (t == partial_type() || t == &PyMethod_Type || (o->kind == Kind::kLive && PyWeakref_CheckRef(o->object)) ||
           PyExceptionClass_Check(reinterpret_cast<PyObject*>(t))) {
       } else {
@@ -734,7 +732,7 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
       return call_nested(constant(get), {live(a, object_source(a)), o, constant(reinterpret_cast<PyObject*>(t))});
     stop("descriptor", {{"class", t->tp_name}, {"name", std::string(py::utf8(name))}, {"descriptor", Py_TYPE(a)->tp_name}});
   }
-  bool has_dict = o->kind == Kind::kInstance || _PyObject_GetDictPtr(o->object) || Py_TYPE(o->object)->tp_dictoffset;
+  bool has_dict = o->kind == Kind::kInstance || is_thread_local(t) || _PyObject_GetDictPtr(o->object) || Py_TYPE(o->object)->tp_dictoffset;
   if (has_dict)
     if (Value* d = instance_dict(o))
       if (Value* v = dict_get(d, name)) return v;

@@ -108,9 +108,8 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   }
   if (key->kind == Kind::kConstant && !is_safe_key(key->object)) {
     // Known by identity: the code of its class decides. (Members of an enum hash by their names, which stay.)
-    const std::string_view meta = Py_TYPE(Py_TYPE(key->object))->tp_name;
     PyObject* f = py::type_lookup(Py_TYPE(key->object), py::intern("__hash__"));
-    if (f && PyFunction_Check(f) && meta != "EnumType" && meta != "EnumMeta" && !is_fixed_native_type(Py_TYPE(key->object))) {
+    if (f && PyFunction_Check(f) && !is_enum_member(key->object) && !is_fixed_native_type(Py_TYPE(key->object))) {
       Value* known = live(key->object, object_source(key->object));
       if (known->kind != Kind::kConstant) key = known;
     }
@@ -163,20 +162,7 @@ Value** Tracer::dict_find(Value* d, Value* key) {
         dict_load(d);
       }
     }
-    for (size_t i = 0; i < d->dict->entries.size(); ++i) {
-      Value* other = d->dict->entries[i].key;
-      if (other == key) return &d->dict->entries[i].value;
-      Py_hash_t its = 0;
-      if (other->kind == Kind::kConstant && is_safe_key(other->object)) {
-        its = PyObject_Hash(other->object);
-      } else {
-        // A key of an existing dict, known by identity: its class's own code says what it is equal to.
-        if (other->kind == Kind::kConstant) other = live(other->object, object_source(other->object));
-        if (!own_hash(other, &its)) stop("unhashable-key", {{"type", type_of(other)->tp_name}});
-      }
-      if (its == own && equal(other, key)) return &d->dict->entries[i].value;
-    }
-    return nullptr;
+    return find_by_code(d, key, own, false);
   }
   PyObject* k = constant_of(key);
   if (!k) k = key_constant(*this, key);
@@ -215,8 +201,39 @@ Value** Tracer::dict_find(Value* d, Value* key) {
   return find_constant(d, key, k);
 }
 
+Value** Tracer::find_by_code(Value* d, Value* key, Py_hash_t hash, bool only_coded) {
+  for (size_t i = 0; i < d->dict->entries.size(); ++i) {
+    Value* other = d->dict->entries[i].key;
+    if (other == key) return &d->dict->entries[i].value;
+    Py_hash_t its = 0;
+    if (other->kind == Kind::kConstant && is_safe_key(other->object)) {
+      if (only_coded) continue;
+      its = PyObject_Hash(other->object);
+    } else {
+      // A key of an existing dict, known by identity: its class's own code says what it is equal to.
+      if (other->kind == Kind::kConstant) other = live(other->object, object_source(other->object));
+      if (only_coded && (is_open_number(other) || other->kind == Kind::kConstant)) continue;
+      if (!own_hash(other, &its)) {
+        if (only_coded || hashes_by_identity(other)) continue;
+        stop("unhashable-key", {{"type", type_of(other)->tp_name}});
+      }
+    }
+    if (its == hash && equal(other, key)) return &d->dict->entries[i].value;
+  }
+  return nullptr;
+}
+
+bool Tracer::may_hold_coded_keys(Value* d) {
+  if (sources_[d->source].kind == SourceKind::kInstanceDict || sources_[d->source].kind == SourceKind::kGlobals) return false;
+  PyObject *k, *v;
+  for (Py_ssize_t at = 0; PyDict_Next(d->object, &at, &k, &v);)
+    if (!is_safe_key(k) && !is_enum_member(k)) return true;
+  return false;
+}
+
 Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
   DictData& data = *d->dict;
+  if (d->source >= 0 && !d->loaded && may_hold_coded_keys(d)) dict_load(d);
   Py_hash_t hash = PyObject_Hash(k);
   if (hash == -1) quiet("hash", true);
   const bool named = PyUnicode_CheckExact(k);
@@ -236,9 +253,12 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
     if (r < 0) PyErr_Clear();
     return r == 1;
   };
+  bool coded = false;  // a key's class has its own idea of what it is equal to
   if (data.entries.size() < kIndexFrom) {
-    for (DictEntry& e : data.entries)
+    for (DictEntry& e : data.entries) {
       if (equal_keys(e.key)) return found(e);
+      coded = coded || e.key->kind == Kind::kInstance || e.key->kind == Kind::kLive;
+    }
   } else {
     if (data.index.empty()) {
       for (size_t i = 0; i < data.entries.size(); ++i) {
@@ -250,7 +270,10 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
     auto [from, to] = data.index.equal_range(hash);
     for (auto it = from; it != to; ++it)
       if (DictEntry& e = data.entries[static_cast<size_t>(it->second)]; equal_keys(e.key)) return found(e);
+    coded = data.index.size() < data.entries.size();
   }
+  if (coded)
+    if (Value** place = find_by_code(d, key, hash, true)) return place;
   if (d->source < 0 || d->loaded) return nullptr;
   PyObject* o = PyDict_GetItemWithError(d->object, k);
   if (PyErr_Occurred()) quiet("dict lookup", true);

@@ -20,6 +20,9 @@ bool compares_as_object(PyTypeObject* type) {
   return type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+/// The type's own `__setattr__` and `__delattr__` change the instance's dict and nothing else.
+bool writes_plainly(PyTypeObject* type) { return type->tp_setattro == PyObject_GenericSetAttr || is_thread_local(type); }
+
 /// dict's own methods that an OrderedDict answers as its own do. The others see, or make, an order of its
 /// own.
 bool is_same_for_ordered(const std::string& name) {
@@ -105,13 +108,13 @@ Value* Tracer::container_method(Value* self, const char* name, Values& args, Key
         return nullptr;
       if (Value* r = payload_method(self, n, args, keywords)) return r;
       // object's own methods, reached through super() or directly
-      if (n == "__setattr__" && args.size() == 3 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
+      if (n == "__setattr__" && args.size() == 3 && owner && writes_plainly(owner)) {
         set_attribute_plainly(self, attribute_name(args[1]), args[2]);
         return none();
       }
-      if (n == "__getattribute__" && args.size() == 2 && owner && owner->tp_getattro == PyObject_GenericGetAttr)
+      if (n == "__getattribute__" && args.size() == 2 && owner && (owner->tp_getattro == PyObject_GenericGetAttr || is_thread_local(owner)))
         return instance_attribute(self, attribute_name(args[1]), nullptr, true);
-      if (n == "__delattr__" && args.size() == 2 && owner && owner->tp_setattro == PyObject_GenericSetAttr) {
+      if (n == "__delattr__" && args.size() == 2 && owner && writes_plainly(owner)) {
         delete_attribute_plainly(self, attribute_name(args[1]));
         return none();
       }

@@ -62,7 +62,6 @@ struct Effect {
   enum Kind : uint8_t {
     kDictSet, kDictDelete, kListReplace, kListAppend, kCellSet, kAttributeSet, kAttributeDelete, kSetOperations, kMoveToEnd,
     kClassAttribute,  ///< set on a class, or deleted (no value)
-    kOwnSet,          ///< by the type's own way (threading.local)
   } kind;
   Value* target = nullptr;
   Value* key = nullptr;
@@ -174,6 +173,11 @@ class Tracer {
   Value** known_place(Value* dict, PyObject* name);
   /// The rest of `dict_find`, for a key that is the constant `k` and hashes without code of the program.
   Value** find_constant(Value* dict, Value* key, PyObject* k);
+  /// The place of the entry whose key is equal to `key`, of this hash, where classes' own `__hash__` and `__eq__` decide; with
+  /// `only_coded` keys that have none are passed over.
+  Value** find_by_code(Value* dict, Value* key, Py_hash_t hash, bool only_coded);
+  /// An existing dict that holds keys whose classes say what they are equal to.
+  bool may_hold_coded_keys(Value* dict);
   void dict_load(Value* dict);
   void dict_set(Value* dict, Value* key, Value* value, bool log = true);
   void dict_delete(Value* dict, Value* key);
@@ -239,6 +243,7 @@ class Tracer {
   Value* function_attribute(Value* function, PyObject* name, bool* missing);
   Value* bind(PyObject* attribute, Value* self, PyTypeObject* type, PyObject* name);
   Value* instance_dict(Value* owner);           ///< null when it has none
+  Value* dict_of_thread(Value* local);          ///< of a threading.local: the running thread's
   void set_attribute(Value* owner, PyObject* name, Value* value);
   void set_attribute_plainly(Value* owner, PyObject* name, Value* value);
   void delete_attribute(Value* owner, PyObject* name);

@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 import sys
+import threading
 
 import torch
 from cases import table
@@ -255,3 +256,127 @@ def frame_kept_past_an_error(x, n):
     except ValueError as e:
         a = a + 5
         return x + 1, KEPT[-1].f_locals["a"], str(e)
+
+
+class InThread(threading.local):
+    kind = "own"
+
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+    def __setattr__(self, name, value):
+        if getattr(self, name, None) == value:
+            return
+        super().__setattr__(name, value)
+
+    @property
+    def twice(self):
+        return self.n * 2
+
+
+class Answering(threading.local):
+    def __getattr__(self, name):
+        return "no " + name
+
+
+OF_THREAD, PLAIN_OF_THREAD = InThread(n=3, flag=True), threading.local()
+PLAIN_OF_THREAD.n = 4
+
+
+@case
+def values_of_a_thread(x, n):
+    before = OF_THREAD.n, OF_THREAD.twice, OF_THREAD.kind, OF_THREAD.flag, getattr(OF_THREAD, "none", n)
+    OF_THREAD.n = 5
+    OF_THREAD.extra = n
+    between = OF_THREAD.twice, OF_THREAD.extra, dict(OF_THREAD.__dict__), sorted(vars(OF_THREAD))
+    del OF_THREAD.extra
+    OF_THREAD.n = 3
+    PLAIN_OF_THREAD.n += 1
+    PLAIN_OF_THREAD.n -= 1
+    return x + OF_THREAD.n, before, between, hasattr(OF_THREAD, "extra"), PLAIN_OF_THREAD.n, PLAIN_OF_THREAD.__dict__
+
+
+@case
+def missing_values_of_a_thread(x, n):
+    texts = []
+    for name in ("n", "m"):
+        try:
+            texts.append(getattr(PLAIN_OF_THREAD, name))
+            texts.append(getattr(OF_THREAD, name))
+        except AttributeError as e:
+            texts.append(str(e))
+    return x + n, texts
+
+
+@case(breaks=1)
+def threads_own_object_made_here(x, n):
+    o = Answering()
+    o.a = n
+    return x + o.a, o.b, o.__dict__
+
+
+class Like:
+    """Equal to the value it holds."""
+
+    def __init__(self, value):
+        self.value, self.links = value, None
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __eq__(self, other):
+        if isinstance(other, Like):
+            return self.value == other.value
+        return self.value == other if isinstance(other, (int, str, tuple)) else NotImplemented
+
+
+ZERO, WORD = Like(0), Like("k")
+BY_LIKENESS, BY_VALUE = {ZERO: 1, WORD: 2}, {0: 1, "k": 2}
+
+
+@case
+def keys_that_equal_other_keys(x, n):
+    made = {}
+    made[ZERO] = 1
+    made[0] = made.get(0, 5) + 1
+    made["k"] = 7
+    made[Like("k")] += 1
+    counts = collections.defaultdict(lambda: 1)
+    for p in (ZERO, Like(1), 0, 1, WORD):
+        counts[p] += 1
+    return x + len(made), made[ZERO], made[WORD], counts[0], counts[1], counts["k"], len(counts), 0 in made, 3 in made
+
+
+@case
+def keys_of_existing_dicts_that_equal_others(x, n):
+    BY_LIKENESS[0] = 4
+    BY_VALUE[WORD] = 6
+    r = x + n, len(BY_LIKENESS), BY_LIKENESS[ZERO], BY_LIKENESS["k"], BY_VALUE["k"], len(BY_VALUE), BY_VALUE[Like(0)], 5 in BY_LIKENESS
+    BY_LIKENESS[ZERO] = 1
+    BY_VALUE["k"] = 2
+    return r
+
+
+@case
+def many_keys_that_equal_others(x, n):
+    d = {i: i for i in range(40)}
+    e = {Like(i): i for i in range(40)}
+    return x + d[Like(30)], e[30], Like(41) in d, 41 in e, e.get(39), len({**e, **d})
+
+
+@case(breaks=3)
+def keys_complete_when_hashed(x, n):
+    a, b = Like(1), Like((2, 3))
+    d = {a: 1, b: [a]}
+    a.links, b.links = d, {b}
+    c = Like("c")
+    c.links = {Like("d"): {c: a}}
+    return d[Like(1)], len(d), a.links is d, (2, 3) in d, b in b.links, list(c.links.values())[0][c] is a, x, d.keys() == {1, (2, 3)}
+
+
+@case(breaks=2)
+def keys_complete_when_hashed_at_a_break(x, n):
+    a, b = Like(1), Like(2)
+    a.links, b.links = {b: a}, {a: b}
+    print(x.sum().item())
+    return a.links[2] is a, b.links[Like(1)] is b, x + 1
