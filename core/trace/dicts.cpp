@@ -213,6 +213,8 @@ Value** Tracer::find_by_code(Value* d, Value* key, Py_hash_t hash, bool only_cod
       // A key of an existing dict, known by identity: its class's own code says what it is equal to.
       if (other->kind == Kind::kConstant) other = live(other->object, object_source(other->object));
       if (only_coded && (is_open_number(other) || other->kind == Kind::kConstant)) continue;
+      const bool by_identity = key->kind == Kind::kConstant && !guard::is_plain_constant(key->object);
+      if (by_identity && same(other, key)) return &d->dict->entries[i].value;
       if (!own_hash(other, &its)) {
         if (only_coded || hashes_by_identity(other)) continue;
         stop("unhashable-key", {{"type", type_of(other)->tp_name}});
@@ -253,7 +255,7 @@ Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {
     if (r < 0) PyErr_Clear();
     return r == 1;
   };
-  bool coded = false;  // a key's class has its own idea of what it is equal to
+  bool coded = false;  // a key is an object that may be `k`, or whose class has its own idea of what it is equal to
   if (data.entries.size() < kIndexFrom) {
     for (DictEntry& e : data.entries) {
       if (equal_keys(e.key)) return found(e);

@@ -380,3 +380,23 @@ def keys_complete_when_hashed_at_a_break(x, n):
     a.links, b.links = {b: a}, {a: b}
     print(x.sum().item())
     return a.links[2] is a, b.links[Like(1)] is b, x + 1
+
+
+class Named:
+    """Hashed by identity."""
+
+
+NAMED, LISTED = Named(), [Named()]
+
+
+def by_name(x):
+    made = {NAMED: 1}
+    print(len(made))
+    return made
+
+
+@case(breaks=3)
+def keys_known_by_identity_in_two_ways(x, n):
+    d = by_name(x)
+    e = {NAMED: 1}
+    return x + 1, d == e, e == d, d != e, NAMED in d, {LISTED[0]: n, **d} == {**e, LISTED[0]: n}, [e.get(k) for k in d], d.keys() == e.keys(), d.keys() & e.keys() == {NAMED}
