@@ -500,16 +500,16 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   }
   bool a_sequence = a->kind == Kind::kTuple || a->kind == Kind::kList || (x && PyTuple_Check(x));
   bool b_sequence = b->kind == Kind::kTuple || b->kind == Kind::kList || (y && PyTuple_Check(y));
+  const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do
+    PyTypeObject* type = v->kind == Kind::kTuple ? v->type : v->kind == Kind::kConstant ? Py_TYPE(v->object) : nullptr;
+    return !type || lookup(type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
+  };
   if (base == 0 && a_sequence && (b_sequence || (in_place && a->kind == Kind::kList))) {
     bool list_a = a->kind == Kind::kList, list_b = b->kind == Kind::kList;
     if (in_place && list_a) {
       extend_list(a, b);
       return a;
     }
-    const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do
-      PyTypeObject* type = v->kind == Kind::kTuple ? v->type : v->kind == Kind::kConstant ? Py_TYPE(v->object) : nullptr;
-      return !type || lookup(type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
-    };
     if (list_a == list_b && joins_plainly(a, "__add__") && joins_plainly(b, "__radd__")) {
       Values all = drain(a);
       Values more = drain(b);
@@ -521,7 +521,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (base == 5) {
     Value* s = a_sequence ? a : b_sequence ? b : nullptr;
     PyObject* n = a_sequence ? y : x;
-    if (s && n && PyLong_Check(n)) {
+    if (s && n && PyLong_Check(n) && joins_plainly(s, "__mul__") && joins_plainly(s, "__rmul__")) {
       Values one = drain(s), all;
       const int64_t times = PyLong_AsLongLong(n);
       if (times == -1 && PyErr_Occurred()) quiet("repetition", true);

@@ -400,3 +400,23 @@ def keys_known_by_identity_in_two_ways(x, n):
     d = by_name(x)
     e = {NAMED: 1}
     return x + 1, d == e, e == d, d != e, NAMED in d, {LISTED[0]: n, **d} == {**e, LISTED[0]: n}, [e.get(k) for k in d], d.keys() == e.keys(), d.keys() & e.keys() == {NAMED}
+
+
+class Scaled(collections.namedtuple("Scaled", "a b")):
+    """Its multiplication is not a tuple's repetition."""
+
+    def __mul__(self, other):
+        return Scaled(self.a * other, self.b * other)
+
+    __rmul__ = __mul__
+
+
+SCALED = Scaled(1, 2)
+
+
+@case
+def tuples_with_their_own_multiplication(x, n):
+    made = Scaled(n, 3)
+    r = SCALED
+    r *= 3
+    return x + 1, SCALED * 2, 2 * SCALED, made * 2, n * made, r, tuple(made) * 2
