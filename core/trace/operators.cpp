@@ -592,6 +592,9 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (right_first)
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
   if (Value* r = try_method(a, kBinary[base].method, b)) return r;
+  // A text on the left always formats, whatever the other one's class says.
+  if (base == 6 && x && (PyUnicode_Check(x) || PyBytes_Check(x)) && (b->kind == Kind::kLive || b->kind == Kind::kInstance))
+    stop("builtin", {{"function", "mod"}, {"arg_types", describe(a) + ", " + describe(b)}});
   if (!right_first && type_of(b) != type_of(a))
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
   // Objects of Python classes and plain constants have no other way.
