@@ -48,6 +48,14 @@ py::Ref attribute_error_text() {
 
 }  // namespace
 
+bool is_thread_local(PyTypeObject* type) {
+  static PyTypeObject* const local = [] {
+    py::Ref m = py::check(PyImport_ImportModule("_thread"));
+    return reinterpret_cast<PyTypeObject*>(py::check(PyObject_GetAttrString(m.get(), "_local")).release());
+  }();
+  return PyType_IsSubtype(type, local);
+}
+
 PyTypeObject* namespace_type() {
   static PyTypeObject* t = [] {
     py::Ref m = py::Ref::steal(PyImport_ImportModule("types"));

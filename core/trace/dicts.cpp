@@ -226,11 +226,15 @@ Value** Tracer::find_by_code(Value* d, Value* key, Py_hash_t hash, bool only_cod
 }
 
 bool Tracer::may_hold_coded_keys(Value* d) {
-  if (sources_[d->source].kind == SourceKind::kInstanceDict || sources_[d->source].kind == SourceKind::kGlobals) return false;
+  std::optional<bool>& known = d->dict->coded_keys;
+  if (known) return *known;
+  const SourceKind kind = sources_[d->source].kind;
+  known = false;
   PyObject *k, *v;
-  for (Py_ssize_t at = 0; PyDict_Next(d->object, &at, &k, &v);)
-    if (!is_safe_key(k) && !is_enum_member(k)) return true;
-  return false;
+  // The names of instances and modules are not looked through: there are many.
+  if (kind != SourceKind::kInstanceDict && kind != SourceKind::kGlobals)
+    for (Py_ssize_t at = 0; !*known && PyDict_Next(d->object, &at, &k, &v);) known = !is_safe_key(k) && !is_enum_member(k);
+  return *known;
 }
 
 Value** Tracer::find_constant(Value* d, Value* key, PyObject* k) {

@@ -500,7 +500,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   }
   bool a_sequence = a->kind == Kind::kTuple || a->kind == Kind::kList || (x && PyTuple_Check(x));
   bool b_sequence = b->kind == Kind::kTuple || b->kind == Kind::kList || (y && PyTuple_Check(y));
-  const auto joins_plainly = [&](Value* v, const char* method) {  // named tuples do
+  const auto is_tuples_own = [&](Value* v, const char* method) {  // named tuples' as a rule
     PyTypeObject* type = v->kind == Kind::kTuple ? v->type : v->kind == Kind::kConstant ? Py_TYPE(v->object) : nullptr;
     return !type || lookup(type, py::intern(method)) == py::type_lookup(&PyTuple_Type, py::intern(method));
   };
@@ -510,7 +510,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
       extend_list(a, b);
       return a;
     }
-    if (list_a == list_b && joins_plainly(a, "__add__") && joins_plainly(b, "__radd__")) {
+    if (list_a == list_b && is_tuples_own(a, "__add__") && is_tuples_own(b, "__radd__")) {
       Values all = drain(a);
       Values more = drain(b);
       all.insert(all.end(), more.begin(), more.end());
@@ -521,7 +521,7 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (base == 5) {
     Value* s = a_sequence ? a : b_sequence ? b : nullptr;
     PyObject* n = a_sequence ? y : x;
-    if (s && n && PyLong_Check(n) && joins_plainly(s, "__mul__") && joins_plainly(s, "__rmul__")) {
+    if (s && n && PyLong_Check(n) && is_tuples_own(s, "__mul__") && is_tuples_own(s, "__rmul__")) {
       Values one = drain(s), all;
       const int64_t times = PyLong_AsLongLong(n);
       if (times == -1 && PyErr_Occurred()) quiet("repetition", true);
@@ -592,10 +592,9 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
   if (right_first)
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
   if (Value* r = try_method(a, kBinary[base].method, b)) return r;
-  // A text on the left always formats, whatever the other one's class says.
-  if (base == 6 && x && (PyUnicode_Check(x) || PyBytes_Check(x)) && (b->kind == Kind::kLive || b->kind == Kind::kInstance))
-    stop("builtin", {{"function", "mod"}, {"arg_types", describe(a) + ", " + describe(b)}});
-  if (!right_first && type_of(b) != type_of(a))
+  // A text on the left formats, whatever the other one's class says.
+  const bool formats = base == 6 && x && (PyUnicode_Check(x) || PyBytes_Check(x));
+  if (!formats && !right_first && type_of(b) != type_of(a))
     if (Value* r = try_method(b, kBinary[base].reflected, a)) return r;
   // Objects of Python classes and plain constants have no other way.
   auto only_methods = [&](Value* v) {

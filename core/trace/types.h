@@ -74,10 +74,7 @@ PyObject* operator_function(const char* name);
 /// Whether a name (str) is `text`.
 inline bool is_name(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
 /// threading.local and its subclasses: their instances have a dict of their own in each thread.
-inline bool is_thread_local(PyTypeObject* type) {
-  while (type && std::string_view(type->tp_name) != "_thread._local") type = type->tp_base;
-  return type;
-}
+bool is_thread_local(PyTypeObject* type);
 /// Whether the type's attribute `name` is the wrapper of exactly this slot function of C.
 inline bool is_slot_wrapper(PyTypeObject* type, const char* name, auto* slot) {
   PyObject* own = py::type_lookup(type, py::intern(name));

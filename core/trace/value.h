@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -74,6 +75,8 @@ struct DictData {
   DictEntries entries;
   std::unordered_multimap<Py_hash_t, int> index;  ///< built when there are many entries
   int layout = 0;                                 ///< changes with every key that comes or goes
+  /// Whether the existing dict holds keys whose classes say what they are equal to; asked once.
+  std::optional<bool> coded_keys;
   /// Of an OrderedDict whose own order is not that of the dict below it (move_to_end): there the entries lie by their ranks, those
   /// without one behind them as they come.
   bool reordered = false;

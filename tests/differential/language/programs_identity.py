@@ -420,3 +420,26 @@ def tuples_with_their_own_multiplication(x, n):
     r = SCALED
     r *= 3
     return x + 1, SCALED * 2, 2 * SCALED, made * 2, n * made, r, tuple(made) * 2
+
+
+class Remaining:
+    """Refuses to be on the right of `%`, where a text never asks it."""
+
+    def __rmod__(self, other):
+        raise TypeError("not allowed")
+
+    def __str__(self):
+        return "remaining"
+
+
+REMAINING = Remaining()
+
+
+@case(breaks=1)
+def text_formats_objects_with_their_own_remainder(x, n):
+    texts = ["<%s>" % REMAINING, "%s and %s" % (REMAINING, n)]
+    try:
+        texts.append(5 % REMAINING)
+    except TypeError as e:
+        texts.append(str(e))
+    return x + 1, texts
