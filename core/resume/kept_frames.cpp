@@ -64,13 +64,20 @@ bool show(PyObject* frame, const Code* code, const std::vector<PyObject*>&,
   py::Ref mapping = mapping_of(frame);
   py::Ref older = mapping ? py::Ref::steal(PyDict_Copy(mapping.get())) : py::Ref();
   if (!older) return false;
+  bool unbound = false;
   for (size_t slot = 0; slot < values.size(); ++slot) {
     PyObject* name = code->slot_name(static_cast<int>(slot));
-    if (values[slot] ? PyDict_SetItem(mapping.get(), name, values[slot]) < 0
-                     : PyDict_Contains(mapping.get(), name) == 1 && PyDict_DelItem(mapping.get(), name) < 0)
+    const bool goes = !values[slot] && PyDict_Contains(mapping.get(), name) == 1;
+    if ((values[slot] && PyDict_SetItem(mapping.get(), name, values[slot]) < 0) ||
+        (goes && PyDict_DelItem(mapping.get(), name) < 0))
       return false;
+    unbound = unbound || goes;
   }
-  PyFrame_LocalsToFast(reinterpret_cast<PyFrameObject*>(frame), 1);
+  if (unbound) {  // 3.12 would give a variable None instead, with a warning
+    py::Ref cleared = py::Ref::steal(PyObject_CallMethod(frame, "clear", nullptr));
+    if (!cleared) return false;
+  }
+  PyFrame_LocalsToFast(reinterpret_cast<PyFrameObject*>(frame), 0);
   PyDict_Clear(mapping.get());
   return !PyErr_Occurred() && PyDict_Update(mapping.get(), older.get()) == 0;
 }
