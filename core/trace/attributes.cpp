@@ -703,6 +703,11 @@ Value* Tracer::plain_attribute(Value* o, PyTypeObject* t, PyObject* name, bool* 
     }
     if (is_property(a)) return bind(a, o, t, name);
     if (Py_TYPE(a) == &PyMemberDescr_Type || Py_TYPE(a) == &PyGetSetDescr_Type) {
+      // The first of an object's weak references: an object made here has none but those made here.
+      if (is_name(name, "__weakref__") && Py_TYPE(a) == &PyGetSetDescr_Type) {
+        if (made_weak_reference_) stop("descriptor", {{"class", t->tp_name}, {"name", "__weakref__"}, {"descriptor", Py_TYPE(a)->tp_name}});
+        if (o->kind == Kind::kInstance) return none();
+      }
       if (o->exception && !(PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return exception_attribute(o, name, missing);
       if (Value* held = PyDescr_TYPE(a)->tp_flags & Py_TPFLAGS_HEAPTYPE ? nullptr : scalar(o)) return attribute(held, name, missing);  // i.real
       if (o->kind == Kind::kInstance) {

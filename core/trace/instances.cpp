@@ -120,7 +120,10 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   }
   if (is_fixed_native_type(type))
     if (Value* made = call_data(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
-  if (type == &_PyWeakref_RefType && args.size() == 1 && keywords.empty()) return weak_reference(*this, args[0]);
+  if (type == &_PyWeakref_RefType && args.size() == 1 && keywords.empty()) {
+    made_weak_reference_ = true;
+    return weak_reference(*this, args[0]);
+  }
   if (type == partial_type()) {
     if (args.empty()) quiet("functools.partial", true);
     if (Value* inner = force(args[0]); inner->kind == Kind::kPartial) {

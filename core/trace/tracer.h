@@ -744,6 +744,7 @@ class Tracer {
   std::map<int64_t, BreakInfo> made_at_;                 ///< the break that each such statement is when it has to be real
   std::unordered_map<Value*, Value*> identities_;
   bool has_made_ = false;                               ///< some value is a kMade
+  bool made_weak_reference_ = false;                    ///< weakref.ref was called in this trace
   std::unordered_map<graph::ValueId, PyObject*> twins_;  ///< of tensors that were operands of numpy
   std::unordered_set<int64_t> whole_calls_;  ///< outer instructions whose function can't be a region; kept when the trace starts over
 };

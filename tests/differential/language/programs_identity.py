@@ -2,11 +2,13 @@
 """Which objects are one, orders that only C code sees, and frames that are kept."""
 
 import collections
+import copy
 import functools
 import math
 import operator
 import sys
 import threading
+import weakref
 
 import torch
 from cases import table
@@ -443,3 +445,35 @@ def text_formats_objects_with_their_own_remainder(x, n):
     except TypeError as e:
         texts.append(str(e))
     return x + 1, texts
+
+
+class Referable:
+    def __init__(self, n):
+        self.n = n
+
+
+class SlottedReferable:
+    __slots__ = ("n", "__weakref__")
+
+    def __init__(self, n):
+        self.n = n
+
+
+@case
+def weak_references_of_objects_made_here(x, n):
+    texts = []
+    for o in (Referable(n), SlottedReferable(n), copy.copy(REFERABLE)):
+        texts += [o.__weakref__, hasattr(o, "__weakref__"), getattr(o, "__weakref__", 5), sorted(k for k in dir(o) if k.startswith("__weak"))]
+    return x + 1, texts, REFERABLE.__weakref__
+
+
+REFERABLE = Referable(1)
+
+
+@case(breaks=2)
+def weak_references_made_here_are_seen(x, n):
+    o = Referable(n)
+    r = weakref.ref(o)
+    first = o.__weakref__ is r
+    s = weakref.ref(REFERABLE)
+    return x + 1, first, REFERABLE.__weakref__ is s, r() is o
