@@ -279,10 +279,11 @@ class Run {
   /// Executes until an exception was handled or the root is done.
   Next run_to_exception(PyObject** result);
   Next run_loop(Segment& s, PyObject** result);
-  /// A break at the present instruction because a mode or transform is in force, which has to see each call.
-  void note_mode(const std::string& why);
-  /// Executes until none is any more, or the root is done.
-  Next run_in_mode(PyObject** result);
+  /// A break at the present instruction that PyTorch has not: a mode or transform is in force, which has to see each call, or tracing pays no more.
+  void note_untraced(const std::string& reason, std::vector<std::pair<std::string, std::string>> arguments);
+  /// Executes at least one instruction, and on while `more()`, or until the root is done.
+  template <class More>
+  Next run_untraced(More more, PyObject** result);
   /// Runs as plain Python until fewer than `depth` frames are left; functions of the user that are called are compiled.
   Next run_plainly(size_t depth, bool region, PyObject** result);
   PyObject* run_rest();
@@ -295,6 +296,10 @@ class Run {
   guard::GuardContext& context_;
   RegionState& region_;
   bool ambient_;
+  /// Code that breaks again and again without an operation gains nothing by being traced. After so many segments of that kind were made
+  /// in one call, one after the other, some instructions are left to the executor before a few more are tried.
+  static constexpr int kMostBarren = 1024, kBarrenInstructions = 20'000, kBarrenRetries = 8;
+  int barren_ = 0;
   bool by_size_ = false;   ///< what `find` met differed in sizes or numbers only
   Segment* missed_ = nullptr;  ///< the last one it met that did not fit, and the guard that failed
   int missed_step_ = -1;
@@ -604,10 +609,10 @@ Run::Next Run::run_plainly(size_t depth, bool region, PyObject** result) {
   return Next::kSite;
 }
 
-void Run::note_mode(const std::string& why) {
+void Run::note_untraced(const std::string& reason, std::vector<std::pair<std::string, std::string>> arguments) {
   trace::BreakInfo info;
-  info.reason = why;
-  if (std::string name = torch::innermost_mode(); !name.empty()) info.arguments = {{"class", name}};
+  info.reason = reason;
+  info.arguments = std::move(arguments);
   for (const resume::Frame& f : state_.frames) {
     trace::PlaceFrame place;
     place.file = f.code->file;
@@ -623,7 +628,8 @@ void Run::note_mode(const std::string& why) {
   if (!record.events++) ++root_.stats.breaks;
 }
 
-Run::Next Run::run_in_mode(PyObject** result) {
+template <class More>
+Run::Next Run::run_untraced(More more, PyObject** result) {
   do {
     ++coverage().ops_executor;
     Outcome outcome;
@@ -639,7 +645,7 @@ Run::Next Run::run_in_mode(PyObject** result) {
       }
       if (PyErr_Occurred()) return after_raise(false, result);
     }
-  } while (!torch::current_ambient().traceable(nullptr));
+  } while (more());
   site_ = root_.site_for(state_, lines_of(state_), nullptr, {});
   return Next::kSite;
 }
@@ -702,11 +708,27 @@ PyObject* Run::go() {
         progress = true;
         previous_ = nullptr;
         PyObject* result = nullptr;
-        if (!full) note_mode(why);
-        switch (full ? step(nullptr, ambient_, &result) : run_in_mode(&result)) {
+        if (!full) {
+          std::vector<std::pair<std::string, std::string>> arguments;
+          if (std::string name = torch::innermost_mode(); !name.empty()) arguments = {{"class", name}};
+          note_untraced(why, std::move(arguments));
+        }
+        const auto in_mode = [] { return !torch::current_ambient().traceable(nullptr); };
+        switch (full ? step(nullptr, ambient_, &result) : run_untraced(in_mode, &result)) {
           case Next::kDone: return result;
           case Next::kError: return nullptr;
           case Next::kSite: continue;
+        }
+      }
+      if (barren_ >= kMostBarren && !root_.compiled_strictly) {
+        note_untraced("trace-limit", {{"limit", std::to_string(kMostBarren)}, {"unit", "segments without an operation in one call"}});
+        previous_ = nullptr;
+        PyObject* result = nullptr;
+        int left = kBarrenInstructions;
+        switch (run_untraced([&] { return --left > 0; }, &result)) {
+          case Next::kDone: return result;
+          case Next::kError: return nullptr;
+          case Next::kSite: barren_ -= kBarrenRetries; continue;
         }
       }
       TraceTurn turn;
@@ -715,6 +737,7 @@ PyObject* Run::go() {
       try {
         s = build_segment(root_, site, state_, ambient_);
         if (!s) return nullptr;
+        barren_ = s->graph && !s->graph->nodes.empty() ? 0 : barren_ + 1;
       } catch (py::PythonError&) {
         if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) || !options().keep_going)) return nullptr;
         std::string why = "internal";

@@ -317,6 +317,22 @@ def hooks_around_calls(tally):
     tally.check("hooks around each call", same and not compiled.stats["skipped"], compiled._root.report()["targets"][0]["skipped_frames"])
 
 
+SCOPE = {}
+exec("".join(f"def step{i}(k):\n    print(end='')\n    return k + {i}\n" for i in range(1500)) +
+     "def breaks_everywhere(x):\n    k = 0\n" + "".join(f"    k = step{i}(k)\n" for i in range(1500)) + "    y = x * k\n    print(end='')\n    return y + 1\n", SCOPE)
+breaks_everywhere = SCOPE["breaks_everywhere"]
+
+
+def barren_code(tally):
+    """Thousands of breaks without an operation between them: tracing lets go for a while, and finds the operations after them."""
+    compiled, x = breakline.compile(breaks_everywhere, plan="replay"), torch.ones(3)
+    same = all(bits_equal(compiled(x), breaks_everywhere(x)) for _ in range(3))
+    report = compiled.report()["targets"][0]
+    limits = [b for b in report["breaks"] if b["reason"] == "trace-limit"]
+    tally.check("breaks without end", same and not compiled.stats["skipped"] and compiled.stats["graphs"] >= 1 and len(limits) == 1, compiled.stats)
+    tally.check("segments without end", 1024 <= len(report["segments"]) <= 2200, len(report["segments"]))
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     tally = Tally("limit")
@@ -327,4 +343,5 @@ if __name__ == "__main__":
     loops_with_breaks(tally)
     containers_vary(tally)
     hooks_around_calls(tally)
+    barren_code(tally)
     tally.finish()
