@@ -6,7 +6,6 @@
 #include <QEvent>
 #include <QFileInfo>
 #include <QLocale>
-#include <QPointer>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QStackedWidget>
@@ -16,6 +15,7 @@
 #include <QUrl>
 #include <QUrlQuery>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/models/reasons.h"
 #include "ui/models/words.h"
@@ -163,14 +163,22 @@ void DetailsPanel::refresh_now() {
 }
 
 void DetailsPanel::show_page(const QString& page) {
-  // A document that is in the view already would be laid out at every step of its making.
-  auto* document = new QTextDocument(browser_);
-  document->setDocumentMargin(kMargin);
-  document->setDefaultFont(browser_->font());
-  document->setHtml(page);
-  const QPointer<QTextDocument> old = browser_->document();
-  browser_->setDocument(document);
-  delete old;  // unless it was the view's own
+  constexpr int kMostLaidOut = 6;
+  const QString key = browser_->font().key() + page;
+  const auto known =
+      std::find_if(laid_out_.begin(), laid_out_.end(), [&](const auto& p) { return p.first == key; });
+  if (known != laid_out_.end()) {
+    std::rotate(laid_out_.begin(), known, known + 1);
+  } else {
+    // A document that is in the view already would be laid out at every step of its making.
+    auto* document = new QTextDocument(browser_);
+    document->setDocumentMargin(kMargin);
+    document->setDefaultFont(browser_->font());
+    document->setHtml(page);
+    laid_out_.prepend({key, document});
+  }
+  browser_->setDocument(laid_out_.first().second);
+  while (laid_out_.size() > kMostLaidOut) delete laid_out_.takeLast().second;
 }
 
 QString DetailsPanel::break_page(const Break& b) const {

@@ -4,12 +4,15 @@
 #pragma once
 #include <QHash>
 #include <QJsonArray>
+#include <QList>
+#include <QPair>
 
 #include "ui/models/knowledge.h"
 #include "ui/panels/panel.h"
 
 class QStackedWidget;
 class QTextBrowser;
+class QTextDocument;
 class QToolButton;
 class QUrl;
 
@@ -43,6 +46,9 @@ class DetailsPanel : public Panel {
   QHash<QString, QJsonArray> records_;
   QList<QAction*> commands_;
   QString shown_for_, shown_;
+  /// The pages shown last, the present one first, with their fonts: a toggle there and back lays out nothing
+  /// anew. Owned by the browser.
+  QList<QPair<QString, QTextDocument*>> laid_out_;
   Language language_ = Language::English;
 };
 
