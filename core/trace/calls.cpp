@@ -255,7 +255,7 @@ PyObject* Tracer::form_of_apply(const Values& args) {
 
 bool may_have_polyfill(PyCodeObject* code) {
   const std::string_view name = py::utf8(code->co_qualname);
-  return name == "Tensor.__torch_function__" || name == "Function.apply" || name.starts_with("record_function.__") || name == "_group_tensors_by_device_and_dtype";
+  return name == "Tensor.__torch_function__" || name == "Function.apply" || name.starts_with("record_function.__") || name == "Wrap.__call__" || name == "_group_tensors_by_device_and_dtype";
 }
 
 PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& keywords) {
@@ -267,7 +267,7 @@ PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& key
     return function ? keep_borrowed(function.get()) : nullptr;
   }
   if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
-    if (!keywords.empty() || args.empty()) return nullptr;
+    if (args.empty() || !keywords.empty()) return nullptr;
     return form_of_apply(args);
   } else if (name.starts_with("record_function.__") && file.ends_with("torch/autograd/profiler.py")) {
     // Without a profiler it does nothing that could be seen.
@@ -282,6 +282,8 @@ PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& key
       PyErr_Clear();
       return nullptr;
     }
+  } else if (name == "Wrap.__call__" && file.ends_with("torch/_higher_order_ops/wrap.py")) {
+    instead = "call_wrapped";
   } else if (name == "_group_tensors_by_device_and_dtype" && file.ends_with("torch/utils/_foreach_utils.py")) {
     // One group: every item of the first list is a tensor of one kind.
     if (args.empty()) return nullptr;
@@ -310,8 +312,33 @@ static const char* autograd_reason(PyCodeObject* code) {
   return name == "grad" ? "autograd-grad" : name == "backward" ? "backward" : nullptr;
 }
 
+/// Puts what Function.apply gets by name to its place among the arguments of the class's forward, as PyTorch does. Nothing is changed
+/// where a name is unknown or leaves a gap, which PyTorch refuses.
+static void place_keywords_of_apply(Tracer& t, PyCodeObject* code, Values& args, Keywords& keywords) {
+  if (keywords.empty() || args.empty() || py::utf8(code->co_qualname) != "Function.apply") return;
+  PyObject* cls = t.constant_of(args[0]);
+  py::Ref forward = cls ? py::Ref::steal(PyObject_GetAttrString(cls, "forward")) : py::Ref();
+  py::Ref setup = cls ? py::Ref::steal(PyObject_GetAttrString(cls, "setup_context")) : py::Ref();
+  PyErr_Clear();
+  if (!forward || !setup || !PyFunction_Check(forward.get()) || !PyFunction_Check(setup.get())) return;
+  const bool takes_context = py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(setup.get()))->co_qualname) == "_SingleLevelFunction.setup_context";
+  auto* own = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(forward.get()));
+  Values placed = args;
+  for (size_t left = keywords.size(); left; --left) {
+    const auto place = static_cast<Py_ssize_t>(placed.size() - (takes_context ? 0 : 1));
+    if (place >= own->co_argcount) return;
+    PyObject* name = PyTuple_GET_ITEM(own->co_localsplusnames, place);
+    const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return PyUnicode_Compare(k.first, name) == 0; });
+    if (found == keywords.end()) return;
+    placed.push_back(found->second);
+  }
+  args = std::move(placed);
+  keywords.clear();
+}
+
 Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                      Values& args, Keywords& keywords) {
+  place_keywords_of_apply(*this, code, args, keywords);
   if (PyObject* instead = polyfill(code, args, keywords)) return call(constant(instead), args, keywords);
   std::string why;
   if (!may_inline(code, &why)) {

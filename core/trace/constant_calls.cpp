@@ -37,6 +37,12 @@ bool is_attach(PyObject* function) {
   return function == attach;
 }
 
+/// torch.autograd.graph.increment_version
+bool is_increment_version(PyObject* function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  return PyUnicode_CompareWithASCIIString(code->co_name, "increment_version") == 0 && py::utf8(code->co_filename).ends_with("torch/autograd/graph.py");
+}
+
 /// autograd.Function.apply of a class, where it is PyTorch's C (from 2.14 on).
 bool is_function_apply(PyObject* o) {
   if (!PyCFunction_Check(o) || !PyCFunction_GET_SELF(o) || !PyType_Check(PyCFunction_GET_SELF(o)) ||
@@ -485,6 +491,10 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     if (Value* r = attach_function(args)) return r;
     stop("skipped-module", {{"qualname", "Function.apply"}, {"name", "apply"}, {"filename", "torch/autograd/function.py"},
                             {"reason", "part of torch that is called whole"}});
+  }
+  if (PyFunction_Check(o) && args.size() == 1 && keywords.empty() && is_increment_version(o) && force(args[0])->kind == Kind::kTensor && !is_inference(args[0]->id)) {
+    call_without_result(o, "increment_version", args[0], false);
+    return none();
   }
   // 4. what the standard library can answer now
   if (Value* r = decorate_class(o, args, keywords)) return r;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Numbers from Python's own random generator. A trace takes none: the segment does, in order, each time it runs, before
 // anything else of it. Nothing that a segment holds draws on its own, so nobody sees that they all come first.
+#include <algorithm>
+
 #include "core/guard/equality.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -29,6 +31,21 @@ const Draw* draw_named(std::string_view name) {
   return nullptr;
 }
 
+/// Appends what keywords say of the arguments that follow those given by position; false when one is missing or unknown.
+bool append_keywords(PyObject* callable, Values& args, const Keywords& keywords) {
+  if (!PyMethod_Check(callable)) return keywords.empty();
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(PyMethod_GET_FUNCTION(callable)));
+  for (size_t left = keywords.size(); left; --left) {
+    const auto place = static_cast<Py_ssize_t>(args.size() + 1);  // after self
+    if (place >= code->co_argcount) return false;
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, place);
+    const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return PyUnicode_Compare(k.first, name) == 0; });
+    if (found == keywords.end()) return false;
+    args.push_back(found->second);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_python_generator(PyObject* object) {
@@ -42,11 +59,12 @@ bool is_python_generator(PyObject* object) {
   return object == own;
 }
 
-Value* Tracer::draw(PyObject* callable, const Values& args, const Keywords& keywords) {
+Value* Tracer::draw(PyObject* callable, const Values& positional, const Keywords& keywords) {
+  Values args = positional;
   py::Ref name = py::Ref::steal(PyObject_GetAttrString(callable, "__name__"));
   PyErr_Clear();
   const Draw* d = name && PyUnicode_Check(name.get()) ? draw_named(py::utf8(name.get())) : nullptr;
-  if (!d || args.size() < d->least || args.size() > d->most || !keywords.empty()) return nullptr;
+  if (!d || !append_keywords(callable, args, keywords) || args.size() < d->least || args.size() > d->most) return nullptr;
   if (PyMethod_Check(callable)) {
     // The function that `random` itself came with.
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(PyMethod_GET_FUNCTION(callable)));
@@ -55,10 +73,10 @@ Value* Tracer::draw(PyObject* callable, const Values& args, const Keywords& keyw
   py::Ref call = py::check(PyTuple_New(static_cast<Py_ssize_t>(args.size() + 1)));
   PyTuple_SET_ITEM(call.get(), 0, Py_NewRef(callable));
   for (size_t i = 0; i < args.size(); ++i) {
-    Value* v = force(args[i]);
-    if (v->kind != Kind::kConstant || !(PyLong_CheckExact(v->object) || PyFloat_CheckExact(v->object))) return nullptr;
-    if (d->integral && !PyLong_CheckExact(v->object)) return nullptr;
-    PyTuple_SET_ITEM(call.get(), static_cast<Py_ssize_t>(i + 1), Py_NewRef(v->object));
+    PyObject* number = constant_of(args[i]);
+    if (!number || !(PyLong_CheckExact(number) || PyFloat_CheckExact(number))) return nullptr;
+    if (d->integral && !PyLong_CheckExact(number)) return nullptr;
+    PyTuple_SET_ITEM(call.get(), static_cast<Py_ssize_t>(i + 1), Py_NewRef(number));
   }
   // What is drawn is any number: this one stands for it, and nothing that would have to know more is made from it.
   py::Ref example = d->integral ? py::check(PyLong_FromLong(3)) : py::check(PyFloat_FromDouble(0.625));

@@ -4,11 +4,20 @@
 
 namespace breakline::trace {
 
+/// What a forward of an autograd.Function was given and returned, and what its context says of it.
+struct FunctionResults {
+  Values operands, results, dirty, fixed;
+};
+
 /// Ways to make tensors that are said by others.
 struct TensorForms {
   /// torch.Tensor(…), torch.FloatTensor(…) of numbers or sizes as torch.tensor or torch.empty; null for other
   /// calls.
   static Value* legacy_tensor(Tracer& t, PyObject* type, const Values& args, const Keywords& keywords);
+  /// Whether autograd's treatment of a forward's result can be followed.
+  static bool function_result_is_known(Tracer& t, Value* v, const FunctionResults& of);
+  /// The value that stands for a forward's result after the node that is being made.
+  static Value* function_result(Tracer& t, Value* v, const FunctionResults& of);
 };
 
 }  // namespace breakline::trace

@@ -17,28 +17,6 @@ PyObject* polyfill_named(const char* name) {
   return function.release();
 }
 
-namespace {
-
-/// A dict as the tuple (mark, keys, values), which an operand of a node can be; other values as they are.
-Value* as_operand(Tracer& t, Value* v, PyObject* mark) {
-  t.force(v);
-  if (v->kind == Kind::kTuple && !v->type) {
-    Values items;
-    for (Value* i : v->items) items.push_back(as_operand(t, i, mark));
-    return t.tuple(std::move(items));
-  }
-  if (v->kind != Kind::kDict || v->type || v->source >= 0 || !mark) return v;
-  Values keys, values;
-  for (const DictEntry& e : v->dict->entries) {
-    if (!e.value) continue;
-    keys.push_back(e.key);
-    values.push_back(as_operand(t, e.value, mark));
-  }
-  return t.tuple({t.constant(mark), t.tuple(std::move(keys)), t.tuple(std::move(values))});
-}
-
-}  // namespace
-
 bool is_parameter_class(PyTypeObject* type) {
   static PyObject* parameter = nullptr;
   if (!parameter) {
@@ -138,69 +116,6 @@ Value* Tracer::hook_on_tensor(Value* tensor, Value* hook) {
   Value* made = new_instance(reinterpret_cast<PyTypeObject*>(handle));
   made->stand_in = true;
   return made;
-}
-
-Value* Tracer::attach_function(const Values& args) {
-  // polyfills.attach(cls, ctx, args, result)
-  Value *cls = args[0], *ctx = force(args[1]), *operands = force(args[2]), *result = force(args[3]);
-  Value* kept = ctx->kind == Kind::kInstance || ctx->kind == Kind::kLive ? instance_dict(ctx) : nullptr;
-  if (kept) dict_load(kept);
-  const bool several = result->kind == Kind::kTuple && !result->type;
-  if (!kept || operands->kind != Kind::kTuple || (result->kind != Kind::kTensor && !several)) return nullptr;
-  static PyObject* parts = polyfill_named("attach_parts");
-  if (!parts || torch::current_ambient().inference_mode) return nullptr;
-  static PyObject* dict_mark = polyfill_named("DICT");
-  Values names, values, outs = several ? result->items : Values{result};
-  Values fixed;  // not differentiable
-  for (const DictEntry& e : kept->dict->entries) {
-    if (!e.value) continue;
-    names.push_back(e.key);
-    values.push_back(as_operand(*this, e.value, dict_mark));
-    const char* name = text_of(e.key);
-    if (!name) return nullptr;
-    const bool none_given = force(e.value)->kind == Kind::kConstant && e.value->object == Py_None;
-    if (std::string_view(name) == "dirty_tensors" && !none_given) return nullptr;
-    if (std::string_view(name) == "saved_for_forward") return nullptr;
-    if (std::string_view(name) == "non_differentiable" && !none_given) fixed = drain(e.value);
-  }
-  std::vector<int32_t> memory;
-  for (Value* v : operands->items)
-    if (force(v)->kind == Kind::kTensor) memory.push_back(graph_->values[static_cast<size_t>(v->id)].storage);
-  for (Value* v : outs) {
-    if (force(v)->kind != Kind::kTensor) {
-      if (!constant_of(v)) return nullptr;
-      continue;
-    }
-    const graph::Value& g = graph_->values[static_cast<size_t>(v->id)];
-    const bool fresh = v->source < 0 && !g.meta.requires_grad && g.producer >= 0 &&
-                       view_base_[static_cast<size_t>(v->id)] == v->id;
-    if (!fresh || std::string_view(v->type->tp_name) != "Tensor" ||
-        std::find(memory.begin(), memory.end(), g.storage) != memory.end() ||
-        std::count(outs.begin(), outs.end(), v) > 1)
-      return nullptr;
-    // A view of it would have to be known as one of a tensor with a history.
-    for (size_t i = 0; i < graph_->values.size(); ++i)
-      if (tensor_values_[i] && tensor_values_[i] != v && view_base_[i] == v->id) return nullptr;
-  }
-  mutated();
-  graph::Node node = new_node(parts, "autograd.Function " + describe(cls),
-                              {cls, tuple(names), tuple(values), operands, result});
-  node.multi = several;
-  for (Value* v : outs) {
-    if (v->kind != Kind::kTensor) {
-      node.outputs.push_back(graph::kNoValue);
-      continue;
-    }
-    graph::TensorMeta now = meta(v);
-    const bool number = graph::is_floating(now.dtype) || graph::is_complex(now.dtype);
-    now.requires_grad = number && std::find(fixed.begin(), fixed.end(), v) == fixed.end();
-    now.is_leaf = !now.requires_grad;
-    becomes(v, std::move(now));
-    node.outputs.push_back(v->id);
-  }
-  graph_->nodes.push_back(std::move(node));
-  graph_->needs_grad = true;
-  return result;
 }
 
 namespace {

@@ -487,6 +487,11 @@ def exception_forms(y, n):
 
 
 @whole
+def random_numbers_by_name(y, n):
+    return random.randrange(start=0, stop=n + 5), random.randint(1, b=4), random.uniform(b=2.0, a=1), random.randrange(2, 9, step=3), random.gauss(sigma=2, mu=n)
+
+
+@whole
 def random_randint(y, n):
     return random.randint(1, 5) + random.uniform(0, 1) * random.random(), random.gauss(0, n)
 

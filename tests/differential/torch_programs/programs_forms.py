@@ -346,7 +346,7 @@ def function_in_a_module():
     return Net(), calls(3, 4)
 
 
-@form(1)
+@form(0)
 def function_that_writes():
     def f(x):
         y = x * 1
@@ -356,7 +356,7 @@ def function_that_writes():
     return f, calls(3, 4, grad=True)
 
 
-@form(1)
+@form(0)
 def function_that_passes_on():
     def f(x):
         return (Passed.apply(x) * 2).sum()

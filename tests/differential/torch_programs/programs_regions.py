@@ -522,3 +522,25 @@ def copies_have_their_version():
         return a, b, x.device is x.device, hash(x.shape)
 
     return f, calls(3)
+
+
+@region(0)
+def wrapped_functions():
+    from torch._higher_order_ops.wrap import wrap
+
+    layer = torch.nn.Linear(4, 4)
+    notes = []
+
+    def f(x):
+        scale = 1
+
+        def inner(x, *, k):
+            nonlocal scale
+            scale = scale + k
+            notes.append(scale)
+            return [{"a": x * k}, wrap(layer, x)]
+
+        made = wrap(inner, x, k=3)
+        return made, wrap(lambda: x.sin()) * scale, len(notes), wrap(torch.cos, input=x)
+
+    return f, calls(3, 4)

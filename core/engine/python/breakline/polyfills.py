@@ -61,6 +61,9 @@ def apply_without_grad(cls, *args):
             args = _with_defaults(cls.forward, args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
+            results = result if isinstance(result, tuple) else (result,)
+            if any([a is b is c for a in args for b in results for c in getattr(ctx, "to_save", ())]):
+                return attach(cls, ctx, args, result)  # autograd refuses that
         if isinstance(result, tuple):
             return tuple([_output(item, args, ctx) for item in result])
         return _output(result, args, ctx)
@@ -141,8 +144,11 @@ def _attached_class(cls):
     """`cls` with a forward that only tells what the traced one did. Its gradients, its name and grad_fn's are those of `cls`."""
     made = _classes.get(cls)
     if made is None:
-        body = {"forward": staticmethod(_tell), "setup_context": _SingleLevelFunction.__dict__["setup_context"],
-                "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        if cls.setup_context is _SingleLevelFunction.setup_context:
+            body = {"forward": staticmethod(_tell)}
+        else:  # autograd is stricter with these
+            body = {"forward": staticmethod(_result), "setup_context": staticmethod(_tell)}
+        body.update(__module__=cls.__module__, __qualname__=cls.__qualname__)
         made = _classes[cls] = type(cls)(cls.__name__, (cls,), body)
     return made
 
@@ -170,6 +176,10 @@ def _tell(ctx, *args):
     return result
 
 
+def _result(*_):
+    return _attaching[-1][2]
+
+
 def _output(item, args, ctx):
     """What autograd makes of an output of a forward that it does not record: an input that comes back unchanged is an alias."""
     if not isinstance(item, torch.Tensor):
@@ -183,6 +193,11 @@ def _output(item, args, ctx):
     if given:
         return item.detach()
     return item if item._is_view() else item.detach_()
+
+
+def call_wrapped(self, func, /, *args, **kwargs):
+    """`torch._higher_order_ops.wrap`, which calls its function."""
+    return func(*args, **kwargs)
 
 
 def group_of_tensors(tensorlistlist, with_indices=False):
