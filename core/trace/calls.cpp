@@ -336,9 +336,24 @@ static void place_keywords_of_apply(Tracer& t, PyCodeObject* code, Values& args,
   keywords.clear();
 }
 
+/// Function.apply of a class that was given to allow_in_graph: one node.
+static Value* allowed_apply(Tracer& t, PyCodeObject* code, const Values& args, Keywords& keywords) {
+  if (args.empty() || py::utf8(code->co_qualname) != "Function.apply") return nullptr;
+  PyObject* cls = t.constant_of(args[0]);
+  if (!cls || find_marker(cls).kind != MarkerKind::kAllowInGraph) return nullptr;
+  py::Ref apply = py::check(PyObject_GetAttrString(cls, "apply"));
+  torch::CallableInfo info;
+  info.kind = torch::CallableKind::kOp;
+  info.name = t.name_of(cls) + ".apply";
+  info.may_fail = true;
+  Values given(args.begin() + 1, args.end());
+  return t.torch_call(t.keep_for_trace(apply), info, given, keywords);
+}
+
 Value* Tracer::enter(Value* function, PyObject* function_object, PyCodeObject* code, PyObject* globals, PyObject* builtins,
                      Values& args, Keywords& keywords) {
   place_keywords_of_apply(*this, code, args, keywords);
+  if (Value* r = allowed_apply(*this, code, args, keywords)) return r;
   if (PyObject* instead = polyfill(code, args, keywords)) return call(constant(instead), args, keywords);
   std::string why;
   if (!may_inline(code, &why)) {

@@ -306,6 +306,8 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
     all.insert(all.begin(), constant(PyCFunction_GET_SELF(o)));
     if (PyObject* form = form_of_apply(all)) return call(constant(form), std::move(all), {});
   }
+  if (PyCFunction_Check(o) && torch::available())
+    if (Value* made = TensorForms::subclass_function(*this, o, args, keywords)) return made;
   if (PyFunction_Check(o) || PyCFunction_Check(o))
     if (makes_other_tensors(o))
       if (Value* r = call_made(o, args, keywords, false)) return r;

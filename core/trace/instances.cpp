@@ -99,6 +99,17 @@ size_t field_count(PyTypeObject* type) {
 
 }  // namespace
 
+/// A class made of torch.autograd.Function.
+static bool is_function_class(PyTypeObject* type) {
+  static PyObject* base = [] {
+    py::Ref m = py::Ref::steal(PyImport_ImportModule("torch.autograd"));
+    PyObject* found = m ? PyObject_GetAttrString(m.get(), "Function") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  return base && type != reinterpret_cast<PyTypeObject*>(base) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base));
+}
+
 Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords, bool plain) {
   std::string name = type->tp_name;
   if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
@@ -114,6 +125,14 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
     if (Value* made = TensorForms::legacy_tensor(*this, reinterpret_cast<PyObject*>(type), args, keywords)) return made;
   if (torch::available() && is_parameter_class(type))
     if (Value* made = new_parameter(reinterpret_cast<PyObject*>(type), args, keywords)) return made;
+  if (torch::available())
+    if (Value* made = TensorForms::instance_of_subclass(*this, type, args, keywords)) return made;
+  if (std::string_view(type->tp_name) == "finfo" && is_fixed_native_type(type)) return fold(reinterpret_cast<PyObject*>(type), args, keywords);  // of numpy, which keeps one for each type
+  if (torch::available() && is_function_class(type)) {  // only asked for its class's apply
+    Value* o = new_instance(type);
+    o->stand_in = true;
+    return initialise(o, type, args, keywords);
+  }
   if (torch::available() && args.empty() && keywords.empty() && std::string_view(type->tp_name).ends_with("DisableTorchFunctionSubclass")) {
     py::Ref cls = py::Ref::steal(override_helper("OverridesDisabled"));
     if (cls && reinterpret_cast<PyTypeObject*>(cls.get()) != type) return instantiate(reinterpret_cast<PyTypeObject*>(keep_borrowed(cls.get())), args, keywords);

@@ -272,6 +272,11 @@ static bool is_fixed_by_name(PyTypeObject* type) {
   if (guard::is_numpy_scalar_type(type) || (name.starts_with("numpy.dtypes.") && name != "numpy.dtypes.VoidDType")) return true;
   if (name == "torch.finfo" || name == "torch.iinfo" || name == "re.Pattern" || name == "re.Match")
     return true;
+  if (name == "finfo") {
+    py::Ref module = py::Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+    PyErr_Clear();
+    if (module && PyUnicode_Check(module.get()) && py::utf8(module.get()).starts_with("numpy")) return true;
+  }
   return is_value_class(type);
 }
 

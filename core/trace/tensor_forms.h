@@ -14,6 +14,12 @@ struct TensorForms {
   /// torch.Tensor(…), torch.FloatTensor(…) of numbers or sizes as torch.tensor or torch.empty; null for other
   /// calls.
   static Value* legacy_tensor(Tracer& t, PyObject* type, const Values& args, const Keywords& keywords);
+  /// A node that makes a tensor of a class of another: a view of it, or with `leaf`, the answer for requires_grad, one with no history.
+  static Value* of_class(Tracer& t, PyObject* callable, PyTypeObject* type, Value* tensor, PyObject* leaf);
+  /// Tensor.__new__(Class, tensor) and Tensor._make_subclass(Class, tensor, …); null for other functions and operands.
+  static Value* subclass_function(Tracer& t, PyObject* function, const Values& args, const Keywords& keywords);
+  /// Class(…) of a traced class of tensors: its __new__, then its __init__; null where that is not known.
+  static Value* instance_of_subclass(Tracer& t, PyTypeObject* type, const Values& args, const Keywords& keywords);
   /// Whether autograd's treatment of a forward's result can be followed.
   static bool function_result_is_known(Tracer& t, Value* v, const FunctionResults& of);
   /// The value that stands for a forward's result after the node that is being made.

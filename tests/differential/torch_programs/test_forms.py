@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs of programs_forms.py, _functions.py, _modes.py, _regions.py and _settled.py, or with --users those of programs_users.py, eager against Breakline under both plans, with no more
+"""The programs of programs_forms.py, _classes.py, _functions.py, _modes.py, _regions.py and _settled.py, or with --users those of programs_users.py, eager against Breakline under both plans, with no more
 places that break than each may have.
 
   test_forms.py [--only REGEX] [--users] [--places]
@@ -8,6 +8,7 @@ places that break than each may have.
 import argparse
 import re
 
+from programs_classes import CLASSES
 from programs_forms import FORMS
 from programs_functions import FUNCTIONS
 from programs_modes import MODES
@@ -28,7 +29,7 @@ def main():
     import breakline  # noqa: F401  before the forks
 
     tally = Tally("forms of tensors")
-    for name, (make, places) in (USERS if given.users else FORMS | FUNCTIONS | MODES | REGIONS | SETTLED).items():
+    for name, (make, places) in (USERS if given.users else FORMS | CLASSES | FUNCTIONS | MODES | REGIONS | SETTLED).items():
         if not re.search(given.only, name):
             continue
         for plan in ("replay", "cpu"):
