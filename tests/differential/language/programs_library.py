@@ -895,6 +895,19 @@ def warned_by_numpy(x, n):
     return x + 1, float(quotient), float(root), float(rounded), [(str(w.message), w.lineno) for w in seen]
 
 
+EMPTY, COMPLEX, NANS = np.array([]), np.array([1 + 2j, 3]), np.full(2, np.nan)
+
+
+@case(breaks=12)
+def warned_inside_numpy(x, n):
+    """By numpy's own Python and C, once each: where the call's line is the place, and where the same was said before."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            got = [np.mean(EMPTY), COMPLEX.astype(float), np.nanmean(NANS), np.var(EMPTY), np.median(EMPTY), np.int8(100) * np.int8(3)]
+    return x + 1, repr(got), [(str(w.message), w.lineno) for w in seen]
+
+
 def names_two_up():
     return sorted(sys._getframe(2).f_locals)
 

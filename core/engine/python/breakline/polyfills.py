@@ -3,6 +3,7 @@
 computes exactly what it stands for, under the condition that its text names."""
 
 import gc
+import threading
 import warnings
 import weakref
 
@@ -214,25 +215,43 @@ def array_layout(array):
     return array.dtype.char, array.shape, array.strides
 
 
+class _Warnings:
+    """A region where all that this thread warns of is an error, or ignored. Not `warnings.catch_warnings`, which forgets what was warned of
+    before and so lets it be said once more."""
+
+    def __init__(self, action):
+        self.thread = threading.get_ident()
+        self.entry = (action, self, Warning, None, 0)
+
+    def match(self, _text):
+        """As the message of a warnings filter."""
+        return threading.get_ident() == self.thread
+
+    def __enter__(self):
+        self.filters = warnings.filters
+        self.filters.insert(0, self.entry)
+
+    def __exit__(self, *_):
+        self.filters.remove(self.entry)
+
+
 def of_numpy(function, *args, **kwargs):
     """A call of numpy; what it would warn of is an error, since a warning has to come from the program's own line."""
     import numpy
 
-    with numpy.errstate(all="raise"):
+    with _Warnings("error"), numpy.errstate(all="raise"):
         return function(*args, **kwargs)
 
 
 def call_quietly(function, args, kwargs):
     import numpy
 
-    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with _Warnings("ignore"), numpy.errstate(all="ignore"):
         return function(*args, **kwargs)
 
 
 def call_without_warnings(function, args, kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _Warnings("ignore"):
         return function(*args, **kwargs)
 
 
