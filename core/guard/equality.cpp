@@ -58,9 +58,13 @@ bool same_constant(PyObject* a, PyObject* b) {
   if (type == &PyTuple_Type) {
     Py_ssize_t n = PyTuple_GET_SIZE(a);
     if (n != PyTuple_GET_SIZE(b)) return false;
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (!same_constant(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
-    return true;
+    constexpr int kMostLevels = 2000;  // those below count as different, which costs another variant at most
+    static thread_local int levels = 0;
+    bool same = levels < kMostLevels;
+    ++levels;
+    for (Py_ssize_t i = 0; same && i < n; ++i) same = same_constant(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+    --levels;
+    return same;
   }
   if (type == &PySlice_Type) return same_slice(a, b);
   if (type == &PyFrozenSet_Type) {

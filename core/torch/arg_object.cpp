@@ -61,7 +61,22 @@ graph::Arg sequence_arg(graph::ArgSeq::Kind kind, PyObject* const* items, Py_ssi
                         const std::function<graph::ValueId(PyObject*)>& tensor_id) {
   graph::ArgSeq seq;
   seq.kind = kind;
-  for (Py_ssize_t i = 0; i < n; ++i) seq.items.push_back(arg_of(items[i], tensor_id));
+  constexpr int kMostLevels = 1000;  // no operation takes as many: what is below stays the object it is
+  static thread_local int levels = 0;
+  const struct Down {
+    Down() { ++levels; }
+    ~Down() { --levels; }
+  } down;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    graph::Arg item;
+    if (levels <= kMostLevels) {
+      item = arg_of(items[i], tensor_id);
+    } else {
+      item.v = graph::Opaque{items[i]};
+      item.object = items[i];
+    }
+    seq.items.push_back(std::move(item));
+  }
   graph::Arg out;
   out.v = std::move(seq);
   return out;

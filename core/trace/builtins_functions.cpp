@@ -3,6 +3,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
+#include "core/trace/level.h"
 #include "core/trace/text.h"
 #include "core/trace/types.h"
 
@@ -58,6 +59,7 @@ int iterator_is(Tracer& t, Value* v, PyObject* cls) {
 
 /// isinstance / issubclass on what is known of a value.
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
+  const Level level(t, "isinstance");
   t.force(v);
   int r;
   if (v->kind == Kind::kInstance || (v->kind == Kind::kLive && !(torch::available() && torch::is_tensor(v->object)))) {
@@ -373,6 +375,7 @@ Py_hash_t tuple_hash(const std::vector<Py_hash_t>& items) {
 
 Py_hash_t hash_of(Tracer& t, Value* v, Value* whole) {
   t.force(v);
+  const Level level(t, "hash");
   if (Value* m = t.special_method(v, "__hash__")) return t.hash_of_answer(t.call_nested(m, {v}));
   if (Value* held = t.plain_scalar(v, {"__hash__"})) {
     PyObject* inside = t.constant_of(held);  // a NaN is hashed by its address

@@ -6,10 +6,12 @@
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/level.h"
 #include "core/trace/numpy_errors.h"
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
+#include "core/trace/warnings_raised.h"
 
 namespace breakline::trace {
 
@@ -70,6 +72,7 @@ PyObject* Tracer::constant_copy(Value* v) {
 
 PyObject* Tracer::constant_copy(Value* v, std::unordered_map<Value*, PyObject*>& done, bool scalars) {
   force(v);
+  const Level level(*this, "builtin");
   if (v->kind == Kind::kNative) return v->object;
   if (v->kind != Kind::kList && v->kind != Kind::kDict)
     if (PyObject* c = constant_of(v)) return c;
@@ -156,8 +159,13 @@ Value* Tracer::fold(PyObject* callable, const Values& args, const Keywords& keyw
   }
   const bool numpy = std::any_of(operands.begin(), operands.end(), [](PyObject* o) { return guard::is_numpy_scalar_type(Py_TYPE(o)); });
   NumpyErrors raising(numpy);
-  PyObject* r = PyObject_Vectorcall(callable, operands.data(), args.size(), names.get());
+  PyObject* r;
+  {
+    WarningsRaised warned;
+    r = PyObject_Vectorcall(callable, operands.data(), args.size(), names.get());
+  }
   if (!r && numpy && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
+  if (!r && take_warning()) stop("warning", {{"qualname", name_of(callable)}});
   return wrap(r);
 }
 

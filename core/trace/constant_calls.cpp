@@ -9,6 +9,7 @@
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
+#include "core/trace/warnings_raised.h"
 
 namespace breakline::trace {
 
@@ -252,6 +253,7 @@ Value* fixed_answer(Tracer& t, PyObject* function, const Values& args, const Key
     if (!o) return nullptr;
     py::check_status(PyDict_SetItem(words.get(), name, o));
   }
+  WarningsRaised warned;
   py::Ref answer = py::Ref::steal(PyObject_Call(function, given.get(), words.get()));
   if (!answer || !guard::is_plain_constant(answer.get())) {
     PyErr_Clear();

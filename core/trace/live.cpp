@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/hints.h"
+#include "core/trace/level.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -247,6 +248,7 @@ PyObject* Tracer::constant_of(Value* v) {
       return nullptr;
     case Kind::kTuple: {
       if (v->type && std::string_view(v->type->tp_name) != "torch.Size") return nullptr;
+      const Level level(*this, "constant");
       py::Ref t = py::check(PyTuple_New(static_cast<Py_ssize_t>(v->items.size())));
       for (size_t i = 0; i < v->items.size(); ++i) {
         PyObject* item = constant_of(v->items[i]);

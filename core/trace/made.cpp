@@ -9,6 +9,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/arrays.h"
+#include "core/trace/level.h"
 #include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -220,10 +221,11 @@ bool is_array_of_numbers(PyObject* array) {
   return now && now.get() != Py_None;
 }
 
-/// Warnings are none of the program's while a twin is made.
-PyObject* call_quietly(PyObject* callable, PyObject* args, PyObject* keywords) {
-  static PyObject* quietly = polyfill_named("call_quietly");
-  return quietly ? PyObject_CallFunctionObjArgs(quietly, callable, args, keywords, nullptr) : nullptr;
+/// Warnings are none of the program's while a twin is made, and arrays are not to be written to: some are the program's own.
+PyObject* call_for_twin(PyObject* callable, PyObject* args, PyObject* keywords, bool of_numpy) {
+  static PyObject *quietly = polyfill_named("call_quietly"), *without_writes = polyfill_named("call_without_writes");
+  PyObject* through = of_numpy ? without_writes : quietly;
+  return through ? PyObject_CallFunctionObjArgs(through, callable, args, keywords, nullptr) : nullptr;
 }
 
 }  // namespace
@@ -253,6 +255,7 @@ bool makes_other_tensors(PyObject* function) {
 
 bool Tracer::holds_made(Value* v) {
   force(v);
+  const Level level(*this, "operand");
   if (v->kind == Kind::kMade) return true;
   if (v->kind == Kind::kList && v->source >= 0) return false;
   if (v->kind == Kind::kTuple || v->kind == Kind::kList || v->kind == Kind::kSlice)
@@ -291,6 +294,7 @@ bool is_entry_array(const Value* v) {
 
 PyObject* Tracer::example_of(Value* v) {
   force(v);
+  const Level level(*this, "operand");
   array_as_input(v);
   switch (v->kind) {
     case Kind::kMade:
@@ -355,7 +359,7 @@ Value* Tracer::call_made(PyObject* callable, const Values& args, const Keywords&
     note(note, v);
     PyDict_SetItem(words.get(), name, twin);
   }
-  py::Ref result = py::Ref::steal(call_quietly(callable, operands.get(), words.get()));
+  py::Ref result = py::Ref::steal(call_for_twin(callable, operands.get(), words.get(), of_numpy));
   if (!result) {
     PyErr_Clear();
     return nullptr;

@@ -10,6 +10,7 @@
 #include "core/trace/numpy_errors.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
+#include "core/trace/warnings_raised.h"
 
 namespace breakline::trace {
 
@@ -362,7 +363,13 @@ Value* Tracer::call_data(PyObject* callable, const Values& args, const Keywords&
       operands.push_back(words[i].second->object);
     }
   }
-  return wrap(PyObject_Vectorcall(callable, operands.data(), values.size(), names.get()));
+  PyObject* r;
+  {
+    WarningsRaised warned;
+    r = PyObject_Vectorcall(callable, operands.data(), values.size(), names.get());
+  }
+  if (!r && take_warning()) stop("warning", {{"qualname", name_of(callable)}});
+  return wrap(r);
 }
 
 Value* Tracer::query(PyObject* callable, const std::vector<PyObject*>& args) {
@@ -419,6 +426,7 @@ Value* Tracer::call_numpy(PyObject* o, const Values& args, const Keywords& keywo
       return nullptr;
   }
   NumpyErrors raising(true);
+  WarningsRaised warned;
   if (!raising.set()) return nullptr;
   py::Ref result;
   Values values;
@@ -467,6 +475,7 @@ Value* Tracer::new_array(PyObject* o, const Values& args, const Keywords& keywor
   PyTuple_SET_ITEM(call.get(), 0, maker.release());
   for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(call.get(), static_cast<Py_ssize_t>(i + 1), Py_NewRef(values[i]->object));
   py::Ref parts = py::check(PyTuple_GetSlice(call.get(), 1, PyTuple_GET_SIZE(call.get())));
+  WarningsRaised warned;
   py::Ref made = py::Ref::steal(PyObject_CallObject(PyTuple_GET_ITEM(call.get(), 0), parts.get()));
   PyErr_Clear();
   if (!made || std::string_view(Py_TYPE(made.get())->tp_name) != "numpy.ndarray") return nullptr;

@@ -3,6 +3,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
 #include "core/trace/arrays.h"
+#include "core/trace/level.h"
 #include "core/trace/mappings.h"
 #include "core/trace/sets.h"
 #include "core/trace/builtins.h"
@@ -10,6 +11,7 @@
 #include "core/trace/operand_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
+#include "core/trace/warnings_raised.h"
 
 namespace breakline::trace {
 
@@ -469,7 +471,9 @@ Value* Tracer::binary(int op, Value* a, Value* b) {
     }
     PyObject* fn = operator_function(in_place ? kInPlace[base] : kBinary[base].function);
     NumpyErrors raising(of_numpy(x) || of_numpy(y));
+    WarningsRaised warned;
     PyObject* r = PyObject_CallFunctionObjArgs(fn, x, y, nullptr);
+    if (!r && take_warning()) stop("warning", {{"qualname", kBinary[base].function}});
     if (!r && (a != left || b != right)) quiet("binary operator", true);  // its text names the classes
     if (!r && PyErr_ExceptionMatches(PyExc_FloatingPointError)) stop("warning", {{"qualname", "numpy"}});
     return wrap(r);
@@ -629,6 +633,7 @@ bool Tracer::equal_dicts(Value* a, Value* b) {
 }
 
 Value* Tracer::compare(int op, Value* a, Value* b) {
+  const Level level(*this, kCompare[op]);
   force(a);
   force(b);
   if (scalar(a) || scalar(b)) {

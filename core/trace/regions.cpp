@@ -6,6 +6,7 @@
 
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
+#include "core/trace/level.h"
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -64,6 +65,7 @@ bool is_switch(const graph::Node& n) {
 /// The tensors of a function's result, in order; false when it is no tensor, nor a tuple or list of tensors
 /// and constants.
 bool tensors_of(Tracer& t, Value* result, Values& out) {
+  const Level level(t, "result");
   if (t.force(result)->kind == Kind::kTensor) {
     out.push_back(result);
     return true;

@@ -6,6 +6,7 @@
 
 #include "core/guard/marks.h"
 #include "core/torch/tensor.h"
+#include "core/trace/level.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -269,6 +270,7 @@ Value* Tracer::number_call(PyObject* f, const Values& args, const Keywords& keyw
 
 bool Tracer::holds_open_number(Value* v, bool* integral) {
   force(v);
+  const Level level(*this, "operand");
   switch (v->kind) {
     case Kind::kLive:
       if (v->dynamic && PyLong_Check(v->object)) *integral = true;

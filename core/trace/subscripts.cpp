@@ -4,6 +4,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/arrays.h"
 #include "core/trace/builtins.h"
+#include "core/trace/level.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -30,6 +31,7 @@ Value* class_getitem(Tracer& t, Value* c, Value* k) {
 /// them; null where there is more.
 py::Ref alias_argument(Tracer& t, Value* k) {
   t.force(k);
+  const Level level(t, "subscript");
   if (PyObject* o = t.constant_of(k)) return py::Ref::borrow(o);
   if (k->kind == Kind::kLive && is_typing_object(k->object)) {
     t.guard(StepKind::kIdentity, k->source, k->object);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/torch/tensor.h"
+#include "core/trace/level.h"
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -123,6 +124,7 @@ namespace {
 /// Whether nested lists hold nothing but numbers: ints only, or no bools.
 bool all_numbers(Tracer& t, Value* v, bool ints) {
   t.force(v);
+  const Level level(t, "operand");
   if (v->kind == Kind::kTuple || v->kind == Kind::kList) {
     if (v->type) return false;
     if (v->kind == Kind::kList) t.list_load(v);

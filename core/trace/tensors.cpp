@@ -5,6 +5,7 @@
 #include "core/guard/equality.h"
 #include "core/torch/arg_object.h"
 #include "core/torch/tensor.h"
+#include "core/trace/level.h"
 #include "core/trace/operand_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -176,6 +177,7 @@ graph::TensorMeta& Tracer::meta(Value* tensor) {
 
 bool Tracer::holds_tensor(Value* v) {
   force(v);
+  const Level level(*this, "operand");
   switch (v->kind) {
     case Kind::kTensor: return true;
     case Kind::kList: list_load(v); [[fallthrough]];
@@ -202,6 +204,7 @@ void Tracer::add_input(Value* v, graph::Value g) {
 
 graph::Arg Tracer::argument(Value* v) {
   force(v);
+  const Level level(*this, "operand");
   auto no_tensor = [](PyObject*) { return graph::kNoValue; };
   switch (v->kind) {
     case Kind::kTensor: meta(v); return graph::Arg::value(v->id);
@@ -282,6 +285,7 @@ graph::Arg Tracer::argument(Value* v) {
 
 Value* Tracer::pin_numbers(Value* v) {
   force(v);
+  const Level level(*this, "operand");
   switch (v->kind) {
     case Kind::kLive: {
       if (!v->dynamic) return v;

@@ -250,6 +250,36 @@ def call_quietly(function, args, kwargs):
         return function(*args, **kwargs)
 
 
+def call_without_writes(function, args, kwargs):
+    """`call_quietly` of a function of numpy, which fails where it would write to one of its arrays (`out`, and many by other names)."""
+    import numpy
+
+    locked = {}
+
+    def lock(item):
+        if type(item) in (tuple, list):
+            return type(item)(map(lock, item))
+        if not isinstance(item, numpy.ndarray) or not item.flags.writeable:
+            return item
+        if id(item) not in locked:
+            view = item.view()
+            view.setflags(write=False)
+            locked[id(item)] = item, view
+        return locked[id(item)][1]
+
+    def unlock(item):
+        for array, view in locked.values():
+            if item is view:
+                return array
+        if isinstance(item, numpy.ndarray) and not item.flags.writeable and "broadcast" not in function.__name__:
+            if any([numpy.may_share_memory(item, view) for _, view in locked.values()]):
+                item.setflags(write=True)
+        return item
+
+    result = call_quietly(function, lock(args), {name: lock(item) for name, item in kwargs.items()})
+    return type(result)(map(unlock, result)) if type(result) in (tuple, list) else unlock(result)
+
+
 def call_without_warnings(function, args, kwargs):
     with _Warnings("ignore"):
         return function(*args, **kwargs)
