@@ -6,6 +6,7 @@
 
 #include "core/torch/tensor.h"
 #include "core/trace/tensor_forms.h"
+#include "core/trace/level.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -14,6 +15,7 @@ namespace {
 
 /// A dict as the tuple (mark, keys, values), which an operand of a node can be; other values as they are.
 Value* as_operand(Tracer& t, Value* v, PyObject* mark) {
+  const Level level(t, "operand");
   t.force(v);
   if (v->kind == Kind::kTuple && !v->type) {
     Values items;

@@ -276,6 +276,10 @@ Value* Tracer::instantiate(PyTypeObject* type, Values& args, Keywords& keywords,
   lookup(type, py::intern("__new__"));
   if (type == &PyBaseObject_Type && args.empty() && keywords.empty()) return new_instance(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    // numpy asks a class of Python for its `dtype`, which may be set at any time.
+    if (name == "numpy.dtype" && !args.empty())
+      if (PyObject* c = constant_of(args[0]); c && PyType_Check(c) && reinterpret_cast<PyTypeObject*>(c)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+        stop("constructor", {{"class", "numpy.dtype"}});
     if (name == "numpy.dtype" || (torch::available() && (name == "torch.Size" || name == "torch.device"))) return fold(reinterpret_cast<PyObject*>(type), args, keywords);
     stop("constructor", {{"class", name}});
   }

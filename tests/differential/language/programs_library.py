@@ -908,6 +908,25 @@ def warned_inside_numpy(x, n):
     return x + 1, repr(got), [(str(w.message), w.lineno) for w in seen]
 
 
+class Typed:
+    dtype = np.dtype("f8")
+
+
+@case(breaks=6)
+def dtypes_of_classes(x, n):
+    """numpy reads the attribute of a class that was written just before."""
+
+    class Own:
+        dtype = np.dtype("f4")
+
+    kinds = [np.dtype(Own), np.dtype(Typed), np.dtype(float)]
+    Own.dtype = np.dtype("i4")
+    Typed.dtype = np.dtype("i2")
+    kinds += [np.dtype(Own), np.dtype(Typed)]
+    Typed.dtype = np.dtype("f8")
+    return x + 1, [str(k) for k in kinds]
+
+
 def names_two_up():
     return sorted(sys._getframe(2).f_locals)
 
