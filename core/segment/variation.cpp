@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/guard/equality.h"
 #include "core/segment/options.h"
 #include "core/torch/tensor.h"
 #include "core/trace/hints.h"
@@ -76,7 +77,7 @@ void note_changes(Root& root, Site& site, const resume::State& state, guard::Gua
   // Past a break, most often in a loop, so many variants for one thing mean that it is another one each time.
   constexpr int kMostOfOneThing = 5;
   const bool may_vary = &site != root.entry_site() && !root.compiled_strictly;
-  std::unordered_map<std::string, int> differing;
+  std::unordered_map<std::string, int> differing, scalars;
   each_difference(site, state, context, [&](guard::GuardProgram& p, int step, const std::string& path) {
     const guard::GuardStep& g = p.step(step);
     if (g.kind == StepKind::kType || g.kind == StepKind::kTypeVersion) note_changed_numbers(p, g, site.hints);
@@ -84,6 +85,11 @@ void note_changes(Root& root, Site& site, const resume::State& state, guard::Gua
         !hint.empty() && ++differing[hint] >= kMostOfOneThing)
       site.hints.varying.insert(hint);
     PyObject* now = g.source >= 0 ? context.values[static_cast<size_t>(g.source)] : nullptr;
+    // A scalar of numpy's that is not known is of less use than a number: two variants for the same one may be all there will be.
+    constexpr int kFewScalars = 2;
+    if (now && g.kind == StepKind::kEqual && guard::is_numpy_scalar_type(Py_TYPE(now)) && g.object && Py_TYPE(g.object.get()) == Py_TYPE(now) &&
+        ++scalars[path] >= kFewScalars)
+      site.hints.dynamic.insert(path);
     if (!now || !p.differs_by_size(context, step)) return;
     if (g.kind != StepKind::kTensor) {
       site.hints.dynamic.insert(path);

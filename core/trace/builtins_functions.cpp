@@ -5,6 +5,7 @@
 #include "core/trace/builtins.h"
 #include "core/trace/level.h"
 #include "core/trace/text.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {
@@ -314,6 +315,8 @@ Value* do_sorted(Tracer& t, PyObject* f, Values& a, Keywords& k) {
 Value* do_abs(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Value* v = t.force(a[0]);
   if (v->kind == Kind::kTensor) return t.torch_call(operator_function("abs"), {v});
+  if (v->kind == Kind::kMade)
+    if (Value* r = TensorForms::absolute_made(t, v)) return r;
   if (Value* m = t.special_method(v, "__abs__")) return t.call_nested(m, {v});
   return t.fold(f, a, k);
 }

@@ -6,6 +6,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/hints.h"
 #include "core/trace/level.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -140,7 +141,7 @@ Value* Tracer::force(Value* v) {
   };
   if (v->dynamic) return v;
   if (is_plain_constant(o)) {
-    if (make_dynamic(v)) return v;
+    if (make_dynamic(v) || TensorForms::scalar_as_input(*this, v)) return v;
     if (o == Py_None || PyBool_Check(o)) return becomes_constant(StepKind::kIdentity);
     return becomes_constant(StepKind::kEqual);
   }

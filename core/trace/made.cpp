@@ -11,6 +11,7 @@
 #include "core/trace/arrays.h"
 #include "core/trace/level.h"
 #include "core/trace/numpy_errors.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -285,6 +286,25 @@ bool Tracer::array_as_input(Value* v) {
   v->kind = Kind::kMade;
   v->type = Py_TYPE(v->object);
   has_made_ = true;
+  return true;
+}
+
+Value* TensorForms::absolute_made(Tracer& t, Value* v) { return t.operate_made(operator_function("abs"), {v}); }
+
+bool TensorForms::scalar_as_input(Tracer& t, Value* v) {
+  if (t.hints_.dynamic.empty() || v->source < 0 || !guard::is_numpy_scalar_type(Py_TYPE(v->object)) || t.sources_[v->source].kind == guard::SourceKind::kObject ||
+      !t.hints_.dynamic.count(t.source_path(v->source)) || torch::current_ambient().inference_mode)
+    return false;
+  t.guard_type(v);
+  graph::Value g;
+  g.is_scalar = true;
+  g.meta.dtype = graph::DType::kOther;
+  g.meta.plain = false;
+  g.storage = static_cast<int32_t>(t.graph_->values.size());
+  t.add_input(v, std::move(g));
+  v->kind = Kind::kMade;
+  v->type = Py_TYPE(v->object);
+  t.has_made_ = true;
   return true;
 }
 

@@ -14,6 +14,10 @@ struct TensorForms {
   /// torch.Tensor(…), torch.FloatTensor(…) of numbers or sizes as torch.tensor or torch.empty; null for other
   /// calls.
   static Value* legacy_tensor(Tracer& t, PyObject* type, const Values& args, const Keywords& keywords);
+  /// A scalar of numpy's whose number is another one in each variant becomes an operand that only its type is known of.
+  static bool scalar_as_input(Tracer& t, Value* v);
+  /// abs() of an object that a node makes; null where it is not known.
+  static Value* absolute_made(Tracer& t, Value* v);
   /// A node that makes a tensor of a class of another: a view of it, or with `leaf`, the answer for requires_grad, one with no history.
   static Value* of_class(Tracer& t, PyObject* callable, PyTypeObject* type, Value* tensor, PyObject* leaf);
   /// Tensor.__new__(Class, tensor) and Tensor._make_subclass(Class, tensor, …); null for other functions and operands.

@@ -193,3 +193,41 @@ def graph_modules_are_followed():
         return made(x) + made(x, scale=x.sum())
 
     return f, pairs(2, 3)
+
+
+def scalars(make, *more):
+    """Calls with a scalar of numpy's that is another one each time, more often than a variant for each would be kept."""
+    return [(data(3), make(i % 13), *more) for i in range(20)]
+
+
+@classes(0)
+def scalars_that_change():
+    return lambda x, k: (x + 1, k / 2, x * k + k, k, type(k).__name__, (k + 1) * 2), scalars(np.int64)
+
+
+@classes(0)
+def floats_of_numpy_that_change():
+    return lambda x, k: (x * k, x + np.float32(2) * k, k.dtype, np.sqrt(k)), scalars(np.float32)
+
+
+@classes(0)
+def doubles_of_numpy_that_change():
+    return lambda x, k: (x * k + float(2), k * k, abs(-k), k.ndim), scalars(np.float64)
+
+
+@classes(9)
+def scalars_that_decide():
+    """Numbers that sizes, places or branches depend on are looked at each time."""
+
+    def f(x, k, a):
+        out = [np.arange(k), np.zeros(k), np.repeat(a, k), a[: int(k)], a[k % 3], a.reshape(-1)[k % 2 :]]
+        if k > 4:
+            out.append(x + 1)
+        return out, [x * i for i in range(k)], torch.ones(int(k)), x[k % 3]
+
+    return f, scalars(np.int64, np.arange(3.0))
+
+
+@classes(2)
+def scalars_beside_gradients():
+    return lambda x, k: (x.requires_grad_() * k).sum() + k, scalars(np.float32)
