@@ -221,7 +221,7 @@ class _Warnings:
 
     def __init__(self, action):
         self.thread = threading.get_ident()
-        self.entry = (action, self, Warning, None, 0)
+        self.action = action
 
     def match(self, _text):
         """As the message of a warnings filter."""
@@ -229,10 +229,12 @@ class _Warnings:
 
     def __enter__(self):
         self.filters = warnings.filters
+        self.entry = (self.action, self, Warning, None, 0)
         self.filters.insert(0, self.entry)
 
     def __exit__(self, *_):
         self.filters.remove(self.entry)
+        del self.entry, self.filters  # a circle of references, else
 
 
 def of_numpy(function, *args, **kwargs):
@@ -250,34 +252,41 @@ def call_quietly(function, args, kwargs):
         return function(*args, **kwargs)
 
 
-def call_without_writes(function, args, kwargs):
-    """`call_quietly` of a function of numpy, which fails where it would write to one of its arrays (`out`, and many by other names)."""
+def _locked(item, views):
+    """`item` with a view that can't be written in place of each array; views: id of an array -> (array, view)."""
     import numpy
 
-    locked = {}
-
-    def lock(item):
-        if type(item) in (tuple, list):
-            return type(item)(map(lock, item))
-        if not isinstance(item, numpy.ndarray) or not item.flags.writeable:
-            return item
-        if id(item) not in locked:
-            view = item.view()
-            view.setflags(write=False)
-            locked[id(item)] = item, view
-        return locked[id(item)][1]
-
-    def unlock(item):
-        for array, view in locked.values():
-            if item is view:
-                return array
-        if isinstance(item, numpy.ndarray) and not item.flags.writeable and "broadcast" not in function.__name__:
-            if any([numpy.may_share_memory(item, view) for _, view in locked.values()]):
-                item.setflags(write=True)
+    if type(item) in (tuple, list):
+        return type(item)([_locked(part, views) for part in item])
+    if not isinstance(item, numpy.ndarray) or not item.flags.writeable:
         return item
+    if id(item) not in views:
+        view = item.view()
+        view.setflags(write=False)
+        views[id(item)] = item, view
+    return views[id(item)][1]
 
-    result = call_quietly(function, lock(args), {name: lock(item) for name, item in kwargs.items()})
-    return type(result)(map(unlock, result)) if type(result) in (tuple, list) else unlock(result)
+
+def _unlocked(item, views, broadcast):
+    """What a call gave for locked arrays, as it would have given it for the arrays themselves."""
+    import numpy
+
+    for array, view in views.values():
+        if item is view:
+            return array
+    if isinstance(item, numpy.ndarray) and not item.flags.writeable and not broadcast:
+        if any([numpy.may_share_memory(item, view) for _, view in views.values()]):
+            item.setflags(write=True)
+    return item
+
+
+def call_without_writes(function, args, kwargs):
+    """`call_quietly` of a function of numpy, which fails where it would write to one of its arrays (`out`, and many by other names)."""
+    views = {}
+    result = call_quietly(function, _locked(args, views), {name: _locked(item, views) for name, item in kwargs.items()})
+    broadcast = "broadcast" in function.__name__  # those can't be written anyway
+    parts = [_unlocked(item, views, broadcast) for item in (result if type(result) in (tuple, list) else [result])]
+    return type(result)(parts) if type(result) in (tuple, list) else parts[0]
 
 
 def call_without_warnings(function, args, kwargs):
