@@ -422,10 +422,8 @@ class Scheduler {
       const bool small = weight_of(nodes) < options_.min_nodes && !beside_product(nodes) &&
                          !has_large_result(nodes) && !(options_.lone_exact && gives_the_one_answer(nodes));
       if (small || wastes_threads(spaces[unit])) {
-        for (const int node : nodes) {
-          result_.extern_why[static_cast<size_t>(node)] =
-              small ? "nothing to fuse with" : "a few numbers from many: one thread would do it";
-        }
+        for (const int node : nodes)
+          leave_to_pytorch(node, small ? "nothing to fuse with" : "a few numbers from many: one thread would do it");
       } else {
         for (const int node : nodes)
           result_.kernel_of[static_cast<size_t>(node)] = static_cast<int>(groups_.size());
@@ -433,6 +431,18 @@ class Scheduler {
         group_spaces_.push_back(spaces[unit]);
       }
     }
+    before_ = dependencies(graph_, kinds_.reads);
+  }
+
+  /// A node that is no part of a kernel after all: PyTorch is handed every tensor among its arguments, also one that a kernel would
+  /// not read (the other of `x.to(other)` only tells a type).
+  void leave_to_pytorch(int node, std::string why) {
+    result_.extern_why[static_cast<size_t>(node)] = std::move(why);
+    auto& reads = kinds_.reads[static_cast<size_t>(node)];
+    auto all = argument_values(graph_.nodes[static_cast<size_t>(node)]);
+    for (const ValueId id : all)
+      if (std::find(reads.begin(), reads.end(), id) == reads.end()) users_[static_cast<size_t>(id)].push_back(node);
+    reads = std::move(all);
   }
 
   /// From who reads a kernel's value, also through views that are not made.

@@ -96,6 +96,19 @@ def bits_equal(a, b):
     return type(a).__eq__ is object.__eq__ and vars_equal(a, b)
 
 
+def agrees(a, b, exact):
+    """Structures of tensors and values from two runs: bit for bit where `exact`, else tensors within what a compiler may differ by."""
+    import torch
+
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(agrees(x, y, exact) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(agrees(a[k], b[k], exact) for k in a)
+    if type(a) not in (torch.Tensor, torch.nn.Parameter) or a.layout != torch.strided or a.is_nested or exact:
+        return bits_equal(a, b)
+    return type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a, b, rtol=2e-4, atol=1e-5, equal_nan=True)
+
+
 def vars_equal(a, b):
     return bits_equal(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
 

@@ -143,7 +143,8 @@ T_UNARY = ["({} * random.uniform(0.5, 1.5))", "torch.tanh({})", "torch.sigmoid({
 # What the stand-in for PyTorch has not.
 T_REAL = ["checkpoint(torch.tanh, {}, use_reentrant=False)", "checkpoint(lambda p: p * G + x.sum(), {}, use_reentrant=False)",
           "torch.from_numpy(np.sin({}.detach().numpy()))", "torch.from_numpy({}.detach().numpy().T + n)",
-          "torch.as_tensor(np.log({}.detach().numpy()).clip(-2, 2))"]
+          "torch.as_tensor(np.log({}.detach().numpy()).clip(-2, 2))", "(lambda p: p.long().cumsum(0).type_as(p.tanh()))({})",
+          "(lambda p: p.double().flip(0).to(p * 2) + p)({})", "torch.from_numpy(np.add({0}.detach().numpy(), n, np.zeros((3, 3), np.float32)))"]
 T_BINARY = ["({} + {})", "({} - {})", "({} * {})", "torch.tanh({} @ {})", "torch.maximum({}, {})", "torch.where({} > 0, {}, 0.25)",
             "torch.cat([{}, {}])[:3]", "torch.stack([{}, {}]).mean(0)"]
 I_BINARY = ["({} + {})", "({} - {})", "({} * {}) % 7", "max({}, {})", "min({}, {})", "({} // (abs({}) + 1))", "operator.add({}, {}) % 9"]
