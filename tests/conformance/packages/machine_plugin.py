@@ -4,7 +4,7 @@
 Set BREAKLINE_LEG to `plain` or `machine`, BREAKLINE_OUTCOMES to the file (one JSON line a test, [node, outcomes, seconds,
 frames given up with their reasons]).
 An outcome is "ok", or the exception's type, text and line, with addresses left out. A test that has not come back after
-BREAKLINE_LIMIT seconds is "late"; the nodes of BREAKLINE_SKIP, a JSON list, are left out.
+BREAKLINE_LIMIT seconds is "late"; the nodes in BREAKLINE_SKIP, a file with a JSON list, are left out.
 """
 
 import json
@@ -18,7 +18,7 @@ import pytest
 
 LEG = os.environ["BREAKLINE_LEG"]
 LIMIT = float(os.environ.get("BREAKLINE_LIMIT", "10"))
-SKIP = set(json.loads(os.environ.get("BREAKLINE_SKIP", "[]")))
+SKIP = set(json.load(open(os.environ["BREAKLINE_SKIP"])))
 CALLS = 2
 records = open(os.environ["BREAKLINE_OUTCOMES"], "a", buffering=1)
 

@@ -58,8 +58,11 @@ def run(file, leg, limit, skip=[]):
     """The outcomes of a file's tests: {node: [outcomes, seconds]}; a node that ended the process has the outcome `process ended`."""
     with tempfile.TemporaryDirectory() as scratch:
         records = os.path.join(scratch, "records")
+        skipped = os.path.join(scratch, "skipped")
+        with open(skipped, "w") as out:
+            json.dump(skip, out)
         environment = dict(os.environ, BREAKLINE_LEG=leg, BREAKLINE_OUTCOMES=records, BREAKLINE_LIMIT=str(limit), PYTHONHASHSEED="0",
-                           BREAKLINE_SKIP=json.dumps(skip))
+                           BREAKLINE_SKIP=skipped)
         environment["PYTHONPATH"] = os.pathsep.join([HERE] + environment.get("PYTHONPATH", "").split(os.pathsep))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "machine_plugin", "-p", "no:cacheprovider", "--assert=plain",
                    "-W", "ignore", "--rootdir", scratch, "-o", "addopts=", file]
