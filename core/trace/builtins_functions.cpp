@@ -58,6 +58,19 @@ int iterator_is(Tracer& t, Value* v, PyObject* cls) {
   return PyObject_IsSubclass(reinterpret_cast<PyObject*>(&PyListIter_Type), cls);
 }
 
+/// isinstance(tensor, torch.FloatTensor) and the like: these ask for its numbers' type and its device, whatever its class is.
+bool has_legacy_type(Tracer& t, Value* tensor, PyObject* cls) {
+  const graph::TensorMeta& known = t.meta(tensor);
+  if (known.device == graph::DeviceKind::kMeta) return false;
+  if (!known.plain || known.device != graph::DeviceKind::kCpu) t.stop("builtin", {{"function", "isinstance"}, {"arg_types", t.describe(tensor)}});
+  graph::TensorMeta alike;
+  alike.dtype = known.dtype;
+  py::Ref sample = py::check(torch::real_twin(alike));
+  const int r = PyObject_IsInstance(sample.get(), cls);
+  if (r < 0) t.quiet("isinstance", true);
+  return r == 1;
+}
+
 /// isinstance / issubclass on what is known of a value.
 bool instance_of(Tracer& t, Value* v, PyObject* cls) {
   const Level level(t, "isinstance");
@@ -91,6 +104,7 @@ bool instance_of(Tracer& t, Value* v, PyObject* cls) {
       if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
     return false;
   }
+  if (v->kind == Kind::kTensor && std::string_view(Py_TYPE(cls)->tp_name) == "torch.tensortype") return has_legacy_type(t, v, cls);
   // (A tensor's class and its bases stay; iterators have no class of Python.)
   if (v->kind != Kind::kIterator && v->kind != Kind::kPartial &&
       !(v->kind == Kind::kTensor && PyType_Check(cls) && Py_TYPE(cls) == &PyType_Type))

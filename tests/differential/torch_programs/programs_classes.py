@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import torch
+import torch.nn as nn
 from programs_forms import data, form, seen
 
 CLASSES = {}
@@ -231,3 +232,37 @@ def scalars_that_decide():
 @classes(2)
 def scalars_beside_gradients():
     return lambda x, k: (x.requires_grad_() * k).sum() + k, scalars(np.float32)
+
+
+def legacy(x):
+    """Which of the old classes a tensor counts as."""
+    named = torch.FloatTensor, torch.DoubleTensor, torch.HalfTensor, torch.LongTensor, torch.BoolTensor, torch.sparse.FloatTensor
+    return [isinstance(x, c) for c in named], isinstance(x, (int, torch.LongTensor)), isinstance(x, torch.Tensor)
+
+
+@classes(0)
+def made_tensors_as_legacy_types():
+    """torch.FloatTensor and the like ask for the numbers' type, whatever the class."""
+
+    def f(x):
+        y = x * 2
+        made = y, y.double(), y.half(), y > 0, y.long(), torch.empty(2, dtype=torch.int64), nn.Parameter(y.detach()), y.as_subclass(Plain)
+        return [legacy(t) for t in made], legacy(x), legacy(x.T), issubclass(torch.Tensor, torch.FloatTensor), y
+
+    return f, [(data(3),), (data(3).double(),), (data(3),), (data(3).as_subclass(Plain),), (data(3),)]
+
+
+@classes(0)
+def legacy_types_on_other_devices():
+    return lambda x: (legacy(torch.empty(2, device="meta")), x + 1), [(data(3),)] * 3
+
+
+@classes(0)
+def legacy_types_after_a_change():
+    def f(x):
+        y = x.clone()
+        before = legacy(y)
+        y.data = y.double()
+        return before, legacy(y), y
+
+    return f, [(data(3),)] * 3
