@@ -232,18 +232,34 @@ bool is_number(Tracer& t, Value* v) {
   PyTypeObject* type = t.type_of(v);
   return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type;
 }
+/// Adding such constants to a number raises nothing (a long integer may not fit a float).
+bool adds_plainly(PyObject* o) {
+  int overflow = 0;
+  return PyFloat_CheckExact(o) || PyBool_Check(o) || (PyLong_CheckExact(o) && (PyLong_AsLongLongAndOverflow(o, &overflow), !overflow));
+}
 Value* do_sum(Tracer& t, PyObject* f, Values& a, Keywords& k) {
   Value* total = a.size() > 1 ? a[1] : k.size() == 1 ? k[0].second : t.integer(0);
   const auto open = [&](Value* v) { return t.force(v)->kind == Kind::kLive && v->dynamic; };
-  // The first items, while they are constants, are left for the builtin itself to add up.
-  py::Ref known = t.is_constant(total) ? py::check(PyList_New(0)) : py::Ref();
+  PyObject* start = t.constant_of(total);
+  if (start && (PyUnicode_Check(start) || PyBytes_Check(start) || PyByteArray_Check(start))) t.quiet("sum of texts", true);  // no item is asked for
+  // The first items, while they are constants, are left for the builtin itself to add up: plain numbers together,
+  // from the first other one on each at once, as it may raise and leave the items after it.
+  bool alone = start && !adds_plainly(start);
+  py::Ref known = start ? py::check(PyList_New(0)) : py::Ref();
   const auto add_known = [&] {
     if (known) total = t.wrap(PyObject_CallFunctionObjArgs(f, known.get(), t.constant_of(total), nullptr));
     known = py::Ref();
   };
   t.each_item(a[0], [&](Value* x) {
     if (known && !open(x))
-      if (PyObject* c = t.constant_of(x)) return py::check_status(PyList_Append(known.get(), c));
+      if (PyObject* c = t.constant_of(x)) {
+        py::check_status(PyList_Append(known.get(), c));
+        alone = alone || !adds_plainly(c);
+        if (!alone) return;
+        add_known();
+        if (t.is_constant(total)) known = py::check(PyList_New(0));
+        return;
+      }
     add_known();
     if (PY_VERSION_HEX >= 0x030C0000 && is_number(t, total) && is_number(t, x) && (t.type_of(total) == &PyFloat_Type || t.type_of(x) == &PyFloat_Type))
       t.quiet("sum of floats");  // which is compensated since 3.12

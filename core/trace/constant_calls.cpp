@@ -6,6 +6,7 @@
 #include "core/torch/tensor.h"
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
+#include "core/trace/sets.h"
 #include "core/trace/tensor_forms.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
@@ -589,11 +590,14 @@ Value* Tracer::call_constant(PyObject* o, Values& args, Keywords& keywords) {
   if (PyMethod_Check(o)) return call(method(constant(PyMethod_GET_FUNCTION(o)), live(PyMethod_GET_SELF(o), object_source(PyMethod_GET_SELF(o)))), args, keywords);
   if (PyType_Check(o)) return instantiate(reinterpret_cast<PyTypeObject*>(o), args, keywords);
   if (Py_TYPE(o) == &PyMethodDescr_Type && PyDescr_TYPE(o) == &PyFrozenSet_Type && args.size() == 2 && keywords.empty()) {
-    // A frozenset that is known against a set or list of the trace.
+    // A frozenset that is known against a set, a list or an iterator of the trace.
     PyObject* self = constant_of(args[0]);
     const std::string_view name = py::utf8(PyDescr_NAME(o));
-    if (self && (name == "issubset" || name == "issuperset" || name == "isdisjoint") && !constant_of(args[1]))
+    if (self && (name == "issubset" || name == "issuperset" || name == "isdisjoint") && !constant_of(args[1])) {
+      if (name != "issubset" && runs_for_items(force(args[1])))
+        return boolean(name == "isdisjoint" ? meets_none(*this, args[0], args[1]) : holds_all(*this, args[0], args[1]));
       if (PyObject* other = set_operand(args[1])) return constant_new(PyObject_CallFunctionObjArgs(o, self, other, nullptr));
+    }
   }
   if (Value* made = new_of_base(o, args, keywords)) return made;
   if (is_pure_native(o)) {

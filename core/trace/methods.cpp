@@ -362,12 +362,9 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
   if (n == "__iter__") return iterator_of(s);
   bool frozen = s->type == &PyFrozenSet_Type;
   auto holds_order_only = [](Value* v) { return v->source >= 0 || v->items.empty(); };
-  const auto runs = [](const Value* v) {
-    return v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
-  };
   auto in_full = [&](Value* v) {
     force(v);
-    return v->kind == Kind::kDict || runs(v) ? tuple(drain(v)) : v;
+    return v->kind == Kind::kDict || runs_for_items(v) ? tuple(drain(v)) : v;
   };
   if (n == "add" && a.size() == 2 && !frozen) {
     set_apply(s, SetOperation::kAdd, a[1]);
@@ -396,7 +393,7 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
         if (a.size() > 2 && n == "intersection_update") return nullptr;
         const bool adds = n == "update", by_item = adds || n == "difference_update";
         for (size_t i = 1; i < a.size(); ++i)
-          if (by_item && runs(force(a[i])))
+          if (by_item && runs_for_items(force(a[i])))
             each_item(a[i], [&](Value* x) { set_apply(s, adds ? SetOperation::kAdd : SetOperation::kDiscard, x); });
           else
             set_update(s, name, in_full(a[i]));
@@ -411,6 +408,7 @@ Value* Tracer::set_method(Value* s, const std::string& n, Values& a, Keywords&) 
     if (n == name && a.size() == 2) return set_derive(s, name, in_full(a[1]));
   if ((n == "issubset" || n == "issuperset" || n == "isdisjoint") && a.size() == 2) {
     Value* other = force(a[1]);
+    if (n != "issubset" && runs_for_items(other)) return boolean(n == "isdisjoint" ? meets_none(*this, s, other) : holds_all(*this, s, other));
     PyObject* c = nullptr;
     if (!holds_objects(s) && !(other->kind == Kind::kSet && holds_objects(other))) {
       c = other->kind == Kind::kSet ? other->shadow : constant_of(other);

@@ -91,6 +91,24 @@ bool are_disjoint(Tracer& t, Value* a, Value* b) {
   return std::none_of(all.begin(), all.end(), [&](Value* m) { return t.contains(b, m); });
 }
 
+bool runs_for_items(const Value* v) {
+  return v->kind == Kind::kIterator || v->kind == Kind::kGenerator || v->kind == Kind::kInstance || v->kind == Kind::kLive;
+}
+
+bool holds_all(Tracer& t, Value* set, Value* iterable) {
+  Value* it = t.iterator_of(iterable);
+  while (Value* x = t.next_of(it))
+    if (!t.contains(set, x)) return false;
+  return true;
+}
+
+bool meets_none(Tracer& t, Value* set, Value* iterable) {
+  Value* it = t.iterator_of(iterable);
+  while (Value* x = t.next_of(it))
+    if (t.contains(set, x)) return false;
+  return true;
+}
+
 bool compare_sets(Tracer& t, int op, Value* a, Value* b) {
   const Py_ssize_t left = t.set_size(a), right = t.set_size(b);
   switch (op) {

@@ -12,6 +12,11 @@ Values set_members(Tracer& t, Value* set);
 /// Whether the members of `a` are all in `b`; both are sets.
 bool is_subset(Tracer& t, Value* a, Value* b);
 bool are_disjoint(Tracer& t, Value* a, Value* b);
+/// Whether code may run for each item that is asked for.
+bool runs_for_items(const Value* iterable);
+/// Whether a set holds what an iterable yields, or none of it: asked item by item, no further than the answer.
+bool holds_all(Tracer& t, Value* set, Value* iterable);
+bool meets_none(Tracer& t, Value* set, Value* iterable);
 /// `a op b` (Py_LT …) of two sets.
 bool compare_sets(Tracer& t, int op, Value* a, Value* b);
 

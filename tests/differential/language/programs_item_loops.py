@@ -281,3 +281,65 @@ def rest_is_left_after_an_error(x, n):
     except TypeError as e:
         LOG.append(str(e))
     return list(items), list(others), x + 1
+
+
+KNOWN = frozenset({2, 4})
+
+
+class Counting:
+    """An iterator of 1, 2, … that writes down what it is asked for."""
+
+    def __init__(self, last):
+        self.at, self.last = 0, last
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.at += 1
+        LOG.append(("asked", self.at))
+        if self.at > self.last:
+            raise StopIteration
+        return self.at
+
+
+@case
+def sets_ask_no_further_than_the_answer(x, n):
+    held = {2, 4, x}
+    found = []
+    for some in ({2, 4}, frozenset([2, 4]), KNOWN, held, set()):
+        rest = logged(1, 2, 3), logged(2, 4, 5, 6), logged(4, 2)
+        found.append((some.isdisjoint(rest[0]), some.issuperset(rest[1]), some.issuperset(rest[2]), [list(r) for r in rest]))
+        found.append((some.isdisjoint(Counting(3)), some.issuperset(Counting(3)), some.isdisjoint(map(str, logged(1, 2)))))
+    return found, frozenset.isdisjoint(KNOWN, logged(1, 4, 5)), set.issuperset({1}, logged(1, 4, 5)), x + len(LOG)
+
+
+@case
+def objects_in_sets_are_met_on_the_way(x, n):
+    y = x * 2
+    held, rest = {x, 1}, logged(1, x, y, x)
+    return held.issuperset(rest), list(rest) == [x], held.isdisjoint(logged(5, y, x, 6)), y + len(LOG)
+
+
+@case(breaks=2)
+def sets_answer_before_what_cannot_be_looked_up(x, n):
+    found = [{5}.issuperset(logged(4, [])), {5}.isdisjoint(logged(5, {}))]
+    items = logged(7, [], 8)
+    try:
+        {5}.isdisjoint(items)
+    except TypeError as e:
+        LOG.append(str(e))
+    return found, list(items), x + len(LOG)
+
+
+@case
+def sum_ends_at_the_item_it_cannot_add(x, n):
+    def rest(items, *start):
+        try:
+            return sum(items, *start)
+        except (TypeError, OverflowError) as e:
+            LOG.append((type(e).__name__, str(e)))
+        return list(items)
+
+    found = rest(logged(3, "a", 2)), rest(logged((1,), 2, 3), ()), rest(logged(10**400, 1.5, 2)), rest(logged("a", "b"), "")
+    return found, rest(logged((1,), (2, 3)), ()), rest(logged(1, 2.5, True)), rest(logged(1, x, 2)), x + len(LOG)
