@@ -2,7 +2,7 @@
 """A pytest plugin: each test function is called twice, plainly or by Breakline's machine, and its outcomes go to a file.
 
 Set BREAKLINE_LEG to `plain` or `machine`, BREAKLINE_OUTCOMES to the file (one JSON line a test, [node, outcomes, seconds,
-frames given up with their reasons]).
+frames given up with their reasons, root frames that the machine traced in how many calls]).
 An outcome is "ok", or the exception's type, text and line, with addresses left out. A test that has not come back after
 BREAKLINE_LIMIT seconds is "late"; the nodes in BREAKLINE_SKIP, a file with a JSON list, are left out.
 """
@@ -61,10 +61,14 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     function = pyfuncitem.obj
+    coverage = None
     if LEG == "machine":
         import breakline
+        from breakline import _native
 
         function = breakline.compile(function, plan="replay")
+        coverage = _native.load().coverage
+    before = coverage() if coverage else {}
     names = pyfuncitem._fixtureinfo.argnames
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
     records.write(json.dumps([pyfuncitem.nodeid]) + "\n")
@@ -77,10 +81,11 @@ def pytest_pyfunc_call(pyfuncitem):
         if text == "late":
             break
     seconds = round(time.perf_counter() - began, 3)
-    given_up = []
-    if LEG == "machine":
+    given_up, traced = [], 0
+    if coverage:
+        traced = coverage()["roots_traced"] - before["roots_traced"]
         given_up = sorted({f"{frame['name']}: {frame['reason']}" for frame in function.target_report()["skipped_frames"]})
-    records.write(json.dumps([pyfuncitem.nodeid, outcomes, seconds, given_up]) + "\n")
+    records.write(json.dumps([pyfuncitem.nodeid, outcomes, seconds, given_up, [traced, len(outcomes)]]) + "\n")
     if isinstance(error, Exception) or (error is not None and type(error).__name__ in ("Skipped", "Failed", "Exit")):
         raise error
     return True

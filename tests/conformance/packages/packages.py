@@ -4,7 +4,8 @@
   packages.py [--limit SECONDS] [--json FILE] [PACKAGE_OR_MODULE ...]        (see README.md)
 
 Without names: PART, the slice in CTest. Prints each test whose outcomes differ, each that is late only by the machine, and the counts;
-exit status 1 if any differs that is not one of KNOWN, 77 where pytest cannot be had.
+exit status 1 if any differs that is not one of KNOWN, if a file has no test that ran, or if the machine traced fewer than 95 % of the
+test functions; 77 where pytest cannot be had.
 """
 
 import argparse
@@ -54,8 +55,9 @@ def have_pytest():
     return True
 
 
-def run(file, leg, limit, skip=[]):
-    """The outcomes of a file's tests: {node: [outcomes, seconds]}; a node that ended the process has the outcome `process ended`."""
+def run(file, leg, limit, skip, crashes=20):
+    """The outcomes of a file's tests: {node: the plugin's record}; a node that ended the process has the outcome `process ended`, and the
+    tests after it run in another, `crashes` times at most."""
     with tempfile.TemporaryDirectory() as scratch:
         records = os.path.join(scratch, "records")
         skipped = os.path.join(scratch, "skipped")
@@ -77,9 +79,9 @@ def run(file, leg, limit, skip=[]):
                 begun = None if rest else node
                 if rest:
                     found[node] = rest
-        if begun is not None and len(skip) < 20:
-            found.update(run(file, leg, limit, [*skip, *found, begun]))
-            found[begun] = [["process ended"], 0, []]
+        if begun is not None and crashes:
+            found.update(run(file, leg, limit, [*skip, *found, begun], crashes - 1))
+            found[begun] = [["process ended"], 0, [], [0, 1]]
         return found
 
 
@@ -92,18 +94,20 @@ def main():
     if not have_pytest():
         print("skipped: the tests of packages need pytest, and pip could not fetch it (pip install pytest)")
         sys.exit(77)
-    total = differ = late = unsteady = known = 0
+    total = differ = late = unsteady = known = empty = traced = calls = 0
     rows, frames = [], {}
     for file in [f for name in options.names or PART for f in test_files(name)]:
-        plain = run(file, "plain", options.limit)
+        plain = run(file, "plain", options.limit, [])
+        empty += not plain
         steady = {n: o for n, o in plain.items() if "late" not in o[0] and not all(x.startswith("Skip") for x in o[0])}
         machine = run(file, "machine", options.limit * SLOWER, [n for n in plain if n not in steady])
         if any(machine.get(node, [None])[0] != answer[0] for node, answer in steady.items()):
-            again = run(file, "plain", options.limit)
+            again = run(file, "plain", options.limit, [])
             steady = {node: answer for node, answer in steady.items() if again.get(node, [None])[0] == answer[0]}
         bad = slow = 0
-        for node, (expected, seconds, _) in steady.items():
-            found, took, given_up = machine.get(node, [["not run"], 0, []])
+        for node, (expected, seconds, *_) in steady.items():
+            found, took, given_up, roots = machine.get(node, [["not run"], 0, [], [0, 1]])
+            traced, calls = traced + roots[0], calls + roots[1]
             rows.append([node, expected, found, seconds, took])
             for frame in {":".join(frame.split(":")[:2]) for frame in given_up}:
                 frames[frame] = frames.get(frame, 0) + 1
@@ -123,8 +127,10 @@ def main():
     for frame, count in sorted(frames.items()):
         print("given up", frame, f"({count} tests)")
     print(f"{total} tests, {differ} differ, {late} late, {known} differ as KNOWN says, {unsteady} left out: late, skipped or unsteady plainly")
-    print(f"packages: {total - differ} passed, {differ} failed")
-    sys.exit(differ > 0)
+    print(f"coverage: {traced} root frames traced in {calls} calls of test functions; {empty} files without a test")
+    short = empty + (traced < 0.95 * calls) + (not calls)
+    print(f"packages: {total - differ - late - known} passed, {differ + short} failed")
+    sys.exit(differ + short > 0)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,9 @@ MADE = {
 }
 
 
+REFUSED = {"outside its support"}  # raises in eager as well
+
+
 def asked(d, sizes):
     """What there is to ask; what is not implemented for a distribution answers by its exception."""
     answers = []
@@ -167,5 +170,6 @@ if __name__ == "__main__":
                 compiled = breakline.compile(fn, plan="replay" if exact else None)
                 wanted = [outcome(fn, make_parameters, grad) for _ in range(2)]
                 got = [outcome(compiled, make_parameters, grad) for _ in range(2)]
-                tally.check(f"{name}, {how}, grad {grad}", agrees(wanted, got, exact) and not compiled.stats["skipped"], (wanted, got, compiled.stats))
+                answered = isinstance(wanted[0], list) or name in REFUSED
+                tally.check(f"{name}, {how}, grad {grad}", agrees(wanted, got, exact) and answered and not compiled.stats["skipped"], (wanted, got, compiled.stats))
     tally.finish()
