@@ -4,6 +4,7 @@
 
 #include "core/guard/equality.h"
 #include "core/torch/tensor.h"
+#include "core/trace/arguments.h"
 #include "core/trace/builtins.h"
 #include "core/trace/inline_rules.h"
 #include "core/trace/level.h"
@@ -275,7 +276,7 @@ PyObject* Tracer::polyfill(PyCodeObject* code, Values& args, const Keywords& key
     return function ? keep_borrowed(function.get()) : nullptr;
   }
   if (name == "Function.apply" && file.ends_with("torch/autograd/function.py")) {
-    if (args.empty() || !keywords.empty()) return nullptr;
+    if (!keywords.empty() || args.empty()) return nullptr;
     return form_of_apply(args);
   } else if (name.starts_with("record_function.__") && file.ends_with("torch/autograd/profiler.py")) {
     // Without a profiler it does nothing that could be seen.
@@ -320,6 +321,20 @@ static const char* autograd_reason(PyCodeObject* code) {
   return name == "grad" ? "autograd-grad" : name == "backward" ? "backward" : nullptr;
 }
 
+bool append_by_name(PyCodeObject* code, size_t left_out, Values& args, const Keywords& keywords) {
+  Values all = args;
+  for (size_t left = keywords.size(); left; --left) {
+    const auto place = static_cast<Py_ssize_t>(all.size() + left_out);
+    if (place >= code->co_argcount) return false;
+    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, place);
+    const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return PyUnicode_Compare(k.first, name) == 0; });
+    if (found == keywords.end()) return false;
+    all.push_back(found->second);
+  }
+  args = std::move(all);
+  return true;
+}
+
 /// Puts what Function.apply gets by name to its place among the arguments of the class's forward, as PyTorch does. Nothing is changed
 /// where a name is unknown or leaves a gap, which PyTorch refuses.
 static void place_keywords_of_apply(Tracer& t, PyCodeObject* code, Values& args, Keywords& keywords) {
@@ -331,15 +346,10 @@ static void place_keywords_of_apply(Tracer& t, PyCodeObject* code, Values& args,
   if (!forward || !setup || !PyFunction_Check(forward.get()) || !PyFunction_Check(setup.get())) return;
   const bool takes_context = py::utf8(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(setup.get()))->co_qualname) == "_SingleLevelFunction.setup_context";
   auto* own = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(forward.get()));
-  Values placed = args;
-  for (size_t left = keywords.size(); left; --left) {
-    const auto place = static_cast<Py_ssize_t>(placed.size() - (takes_context ? 0 : 1));
-    if (place >= own->co_argcount) return;
-    PyObject* name = PyTuple_GET_ITEM(own->co_localsplusnames, place);
-    const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return PyUnicode_Compare(k.first, name) == 0; });
-    if (found == keywords.end()) return;
-    placed.push_back(found->second);
-  }
+  // What apply is given by position starts with the class, which has the place of ctx where forward takes one.
+  Values placed(args.begin() + 1, args.end());
+  if (!append_by_name(own, takes_context ? 1 : 0, placed, keywords)) return;
+  placed.insert(placed.begin(), args[0]);
   args = std::move(placed);
   keywords.clear();
 }

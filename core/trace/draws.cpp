@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Numbers from Python's own random generator. A trace takes none: the segment does, in order, each time it runs, before
 // anything else of it. Nothing that a segment holds draws on its own, so nobody sees that they all come first.
-#include <algorithm>
-
 #include "core/guard/equality.h"
+#include "core/trace/arguments.h"
 #include "core/trace/tracer.h"
 #include "core/trace/types.h"
 
@@ -31,19 +30,10 @@ const Draw* draw_named(std::string_view name) {
   return nullptr;
 }
 
-/// Appends what keywords say of the arguments that follow those given by position; false when one is missing or unknown.
+/// Appends what is given by name to the arguments of a method of Python; false when one is missing or unknown.
 bool append_keywords(PyObject* callable, Values& args, const Keywords& keywords) {
   if (!PyMethod_Check(callable)) return keywords.empty();
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(PyMethod_GET_FUNCTION(callable)));
-  for (size_t left = keywords.size(); left; --left) {
-    const auto place = static_cast<Py_ssize_t>(args.size() + 1);  // after self
-    if (place >= code->co_argcount) return false;
-    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, place);
-    const auto found = std::find_if(keywords.begin(), keywords.end(), [&](const auto& k) { return PyUnicode_Compare(k.first, name) == 0; });
-    if (found == keywords.end()) return false;
-    args.push_back(found->second);
-  }
-  return true;
+  return append_by_name(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(PyMethod_GET_FUNCTION(callable))), 1, args, keywords);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/torch/tensor.h"
-#include "core/trace/tensor_forms.h"
 #include "core/trace/level.h"
+#include "core/trace/tensor_forms.h"
 #include "core/trace/types.h"
 
 namespace breakline::trace {

@@ -29,7 +29,7 @@ PyObject* entry() {
 WarningsRaised::WarningsRaised() {
   ++raising;
   static PyObject* module = py::check(PyImport_ImportModule("warnings")).release();
-  PyObject* filters = PyDict_GetItemString(PyModule_GetDict(module), "filters");
+  PyObject* filters = PyDict_GetItem(PyModule_GetDict(module), py::intern("filters"));
   if (!filters || !PyList_CheckExact(filters) ||
       (PyList_GET_SIZE(filters) && PyList_GET_ITEM(filters, 0) == entry()))
     return;
